@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from gdlnn import load_model
+from gdlnn.server.answers import Answers
+from gdlnn.server.limits import Limits
 from reference.command_line import refusal, rows_of, run, write_table
 
 CHAINS = [f"{'C' * n}{end}" for n in range(1, 15) for end in ("O", "N", "Cl")]
@@ -52,6 +54,23 @@ def test_an_explanation_is_in_the_unit_of_the_target(model: Path, capsys: pytest
     found = json.loads(capsys.readouterr().out)
     assert found["unit"] == "log mol/l"
     assert {reason["name"] for reason in found["reasons"]} == {"alcohol", "alkyl chain"}
+
+
+def test_a_report_alerts_and_the_server_know_values(model: Path, table: Path, tmp_path: Path) -> None:
+    run("report", model, table, "-o", tmp_path / "report.html", "-q", "-j", 1)
+    page = (tmp_path / "report.html").read_text()
+    for words in ("Always the training mean", "measured − predicted", "alkyl chain", "log mol/l"):
+        assert words in page
+    run("alerts", model, "-o", tmp_path / "alerts.csv", "-j", 1)
+    found = rows_of(tmp_path / "alerts.csv")
+    assert {row["class"] for row in found if row["name"].startswith("C next to C next to C")} == {"lower"}
+    answers = Answers({"": load_model(model)}, Limits())
+    (row,) = answers.predict(json.dumps({"smiles": ["CCCCCO"]}).encode())["rows"]
+    assert row["lower"] < row["label"] < row["upper"]
+    options = {"model": None, "target": None, "n_programs": 5, "enough": True, "counterfactual": True}
+    card = answers.explain(json.dumps({"smiles": "CCCCCO"}).encode(), **options)
+    assert card["unit"] == "log mol/l"
+    assert answers.describe()["programs"]
 
 
 def test_several_targets_and_logarithms(table: Path, tmp_path: Path) -> None:

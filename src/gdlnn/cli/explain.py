@@ -210,9 +210,11 @@ def _rows(data: GraphDataset, index: list[int] | None, every: bool, ending: str)
 
 def class_of(model: GDLNNClassifier, word: str | None) -> Any:
     """Return the label that a word means: the label itself or its name."""
+    from gdlnn.model.program_effects import SIDES
+
     if word is None:
         return None
-    labels = model.classes_.tolist()
+    labels = model.classes_.tolist() if hasattr(model, "classes_") else list(SIDES)
     names = {str(label): label for label in labels}
     if model.schema_ is not None:
         names |= {model.schema_.class_name(label): label for label in labels}

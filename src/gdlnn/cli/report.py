@@ -79,8 +79,16 @@ def _targets(model: Path, output: Path | None, label: str | None) -> dict[str, P
 def print_result(report: dict[str, Any], output: Path, *, as_json: bool, quiet: bool) -> None:
     """Print the model's score and the path of the report, as text or JSON."""
     from gdlnn.model.scores import score_lines
+    from gdlnn.model.value_scores import value_score_lines
 
     found, left_out = report["performance"], report["data"]["held_out"]["left_out"]
+    if "unit" in report:
+        if as_json:
+            opt.print_json({"report": str(output), "scores": found, "left_out": left_out})
+        for line in value_score_lines(f"{found['n']} held-out graphs", found, report["unit"]):
+            if not as_json and not quiet:
+                echo(line)
+        return
     if as_json:
         summary = {
             "report": str(output),

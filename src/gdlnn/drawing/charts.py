@@ -118,6 +118,46 @@ def learning_chart(curve: Sequence[Mapping[str, Any]]) -> str:
     return _chart(body, f"Learning curve over {last} epochs: {losses}")
 
 
+def scatter_chart(
+    points: Sequence[Sequence[float]],
+    x_name: str,
+    y_name: str,
+    *,
+    bars: Sequence[Sequence[float]] = (),
+    level: float | None = None,
+) -> str:
+    """Return points on axes, with a bar for each if wanted, and where they should lie.
+
+    That is the diagonal, on axes of the same range, or a level.
+    """
+    xs, ys = [x for x, _ in points], [y for _, y in points]
+    if level is None:
+        xs = ys = [*xs, *ys]
+    else:
+        ys = [*ys, level]
+    wide, high = _ticks(min(xs), max(xs)), _ticks(min(ys), max(ys))
+    place = _frame((wide[0], wide[-1]), (high[0], high[-1]))
+    body = _axes(wide, high, place, x_name, y_name, "{:.3g}")
+    ends = (wide[0], wide[-1])
+    body.append(_path([place(x, x if level is None else level) for x in ends], "ideal"))
+    for (low, top), (x, _) in zip(bars, points, strict=False):
+        (a, bottom), (_, above) = place(x, max(low, high[0])), place(x, min(top, high[-1]))
+        body.append(f"<line class='bar' x1='{num(a)}' x2='{num(a)}' y1='{num(bottom)}' y2='{num(above)}'/>")
+    for x, y in points:
+        a, b = place(x, y)
+        body.append(f"<circle class='point' cx='{num(a)}' cy='{num(b)}' r='3'/>")
+    return _chart(body, f"{y_name} against {x_name} of {len(points)} graphs")
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Return round numbers that cover a range."""
+    size = (high - low) or 1.0
+    step = 10.0 ** math.floor(math.log10(size / 2))
+    step *= next(factor for factor in (1, 2, 5, 10) if size / (step * factor) <= 6)
+    first, last = math.floor(low / step), math.ceil(high / step)
+    return [step * n for n in range(first, max(last, first + 1) + 1)]
+
+
 def _frame(x: tuple[float, float], y: tuple[float, float]) -> Callable[[float, float], Place]:
     across, down = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
     wide, high = (x[1] - x[0]) or 1.0, (y[1] - y[0]) or 1.0

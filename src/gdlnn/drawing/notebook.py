@@ -52,7 +52,7 @@ def model_html(model: Any) -> str:
         name=type(model).__name__,
         n_programs=len(model.programs_),
         n_graphs=info.n_graphs,
-        classes=[schema.class_name(label) for label in model.classes_.tolist()],
+        classes=[schema.class_name(label) for label in getattr(model, "classes_", ())],
         programs=programs,
     )
 
@@ -64,7 +64,8 @@ def _strongest(model: Any) -> list[tuple[MinedProgram, Any, str]]:
 
     if isinstance(model, SelfExplaining):
         return model.strongest(MOST_PROGRAMS)
+    form = "+.1%" if hasattr(model, "classes_") else ".2f"
     return [
-        (mined, label, f"{strength:+.1%}, in {mined.n_matched} training graphs")
+        (mined, label, f"{strength:{form}}, in {mined.n_matched} training graphs")
         for _, mined, label, strength in strongest_programs(model, MOST_PROGRAMS)
     ]

@@ -145,13 +145,13 @@ _PAGE = "gdlnn.explain/explain.html"
 
 def explanation_page(explanations: Sequence[Explanation], title: str = "Explanations") -> str:
     """Return a page with a section per explanation."""
-    graphs = [_shown_graph(explanation) for explanation in explanations]
+    graphs = [shown_graph(explanation) for explanation in explanations]
     return render(_PAGE, whole=True, title=title, graphs=graphs, classes=[])
 
 
 def explanation_section(explanation: Explanation) -> str:
     """Return one explanation as an HTML fragment with styles, for a notebook."""
-    return render(_PAGE, whole=False, graphs=[_shown_graph(explanation)], classes=[])
+    return render(_PAGE, whole=False, graphs=[shown_graph(explanation)], classes=[])
 
 
 def global_page(found: GlobalExplanation) -> str:
@@ -179,7 +179,7 @@ def _sentence(words: str) -> str:
     return f"{words[0].upper()}{words[1:]}."
 
 
-def _shown_graph(explanation: Explanation) -> dict[str, Any]:
+def shown_graph(explanation: Explanation) -> dict[str, Any]:
     """Return the values that the page shows for an explained graph."""
     lines = {
         outline.number: line for line, outline in Marks(outlines=explanation_outlines(explanation)).drawn()
@@ -191,7 +191,10 @@ def _shown_graph(explanation: Explanation) -> dict[str, Any]:
         "picture": Markup(explanation_picture(explanation).svg(explanation.describe())),
         "legend": Markup(_legend(explanation).svg("The scale of the map")) if largest else "",
         "nodes": nodes_word(explanation.graph),
-        "target": explanation.class_name(explanation.target),
+        "target": explanation.class_name(explanation.target)
+        if explanation.value is None
+        else explanation.target,
+        "unit": None if explanation.value is None else explanation.value.unit,
         "technique": explanation.method.technique,
         "quality": explanation.method.quality,
         "baseline": spaced(baseline_line(explanation)) or None,

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
     from gdlnn.mining import MinedProgram
-    from gdlnn.model.classifier import GDLNNClassifier
     from gdlnn.model.estimator import GDLNNEstimator
     from gdlnn.model.regressor import GDLNNRegressor
 
 FloatArray = npt.NDArray[np.float64]
+SIDES = ("higher", "lower")
+"""What a program of a regressor makes the value."""
 ROWS = 256
 """Number of rows predicted at a time."""
 
@@ -27,12 +28,17 @@ class StrongProgram(NamedTuple):
     strength: float
 
 
-def strongest_programs(model: GDLNNClassifier, n: int = 10) -> list[StrongProgram]:
-    """Return the programs that raise a probability most when one of them is added to the baseline."""
-    effects = _effects(model, 1.0)
+def strongest_programs(model: GDLNNEstimator, n: int = 10) -> list[StrongProgram]:
+    """Return the programs that raise a probability most when one of them is added to the baseline.
+
+    Those of a regressor make its value higher or lower.
+    """
+    effects, classes = _effects(model), getattr(model, "classes_", None)
+    if classes is None:
+        effects, classes = np.hstack([effects, -effects]), np.array(SIDES)
     best = effects.max(axis=1, initial=-np.inf)
     order = np.argsort(-best, kind="stable")[:n].tolist()
-    labels = model.classes_[effects.argmax(axis=1)] if len(effects) else []
+    labels = classes[effects.argmax(axis=1)] if len(effects) else []
     return [StrongProgram(i, model.programs_[i], labels[i], float(best[i])) for i in order]
 
 
@@ -50,7 +56,7 @@ def group_contributions(model: GDLNNRegressor) -> list[GroupContribution]:
 
     With the head "linear" or "scorecard" each place adds the same: this table and the constant are the model.
     """
-    effects = _effects(model, 1.0 if model.activation == "count" else float(np.log(2)))[:, 0]
+    effects = _effects(model)[:, 0]
     directed = model.programs_.info.directed
     return [
         GroupContribution(
@@ -64,8 +70,16 @@ def group_contributions(model: GDLNNRegressor) -> list[GroupContribution]:
     ]
 
 
-def _effects(model: GDLNNEstimator, value: float) -> FloatArray:
-    """Return what each program alone adds to the outputs of the baseline, programs × outputs."""
+def sides(model: Any, labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return labels; of a regressor whether each value is higher or lower than the training median."""
+    if hasattr(model, "classes_"):
+        return labels
+    return np.where(labels < np.median(model.training_labels_), SIDES[1], SIDES[0])
+
+
+def _effects(model: GDLNNEstimator) -> FloatArray:
+    """Return what one place of each program adds to the outputs of the baseline, programs × outputs."""
+    value = np.log(2) if model.layer_.activation == "log_count" else 1.0
     n_programs = len(model.programs_)
     baseline = model.baseline()
     start = model.head_outputs(baseline)[0]

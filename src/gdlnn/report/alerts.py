@@ -13,7 +13,7 @@ from gdlnn.errors import ExplanationError, require
 from gdlnn.explain.explanation import plain
 from gdlnn.io.frames import table_text
 from gdlnn.mining.program_set import support_keys
-from gdlnn.model.program_effects import strongest_programs
+from gdlnn.model.program_effects import sides, strongest_programs
 from gdlnn.report.cards import shown_program
 from gdlnn.report.performance import Counts, checked_labels
 
@@ -100,6 +100,8 @@ def find_alerts(
 ) -> list[Alert]:
     """Return programs that speak for a class, each substructure once, the most useful first.
 
+    Of a regressor the classes are values higher and lower than the training median.
+
     An alert is the more useful, the higher the lower bound of its precision, and the more molecules of its
     class it matches that no alert before it does; both on held-out molecules if there are any. Those that
     are not clearly more frequent in their class than in others are left out.
@@ -119,9 +121,9 @@ def find_alerts(
     """
     if model.schema_ is None or model.schema_.domain != "molecule":
         raise ExplanationError("alerts: expected a model of molecules, got one of other graphs")
-    matches, y = model.programs_.supports, model.training_labels_
+    matches, y = model.programs_.supports, sides(model, model.training_labels_)
     if held_out is not None:
-        y = checked_labels(model, held_out, "alerts")
+        y = sides(model, checked_labels(model, held_out, "alerts"))
         matches = csc_array(model.represent(held_out).matches)
     groups = _groups(model, label, min_support)
     alerts = [_alert(model, *group, held_out, matches) for group in groups]
@@ -186,11 +188,11 @@ def _alert(
     assert model.schema_ is not None
     label, item = plain(strong.label), strong.mined
     matched = model.programs_.supports[:, [strong.column]].toarray().ravel() > 0
-    training = Counts.of(matched, model.training_labels_ == strong.label)
+    training = Counts.of(matched, sides(model, model.training_labels_) == strong.label)
     counts, examples = None, [] if item.example is None else [item.example.smiles]
     if held_out is not None:
         matched = matches[:, [strong.column]].toarray().ravel() > 0
-        own = np.asarray(held_out.y == strong.label)
+        own = np.asarray(sides(model, np.asarray(held_out.y)) == strong.label)
         counts = Counts.of(matched, own)
         rows = np.flatnonzero(matched & own)[:MOST_EXAMPLES].tolist()
         examples = [_called(held_out, row) for row in rows] or examples

@@ -28,6 +28,7 @@ from gdlnn.explain.global_explanation import count_places
 from gdlnn.explain.words import points
 from gdlnn.graphs import GraphDataset, Schema
 from gdlnn.model.model_folder import INDEX
+from gdlnn.model.representation import ValueRepresentation
 from gdlnn.model.scorecard import ScorecardHead, scorecard_constants, scorecard_rows
 from gdlnn.model.value_scores import VALUE_NAMES
 from gdlnn.report.cards import (
@@ -40,6 +41,7 @@ from gdlnn.report.cards import (
 )
 from gdlnn.report.performance import checked_labels, learning_curve, performance
 from gdlnn.report.summary import summary
+from gdlnn.report.values import build_value_report, render_value_report
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
@@ -87,7 +89,7 @@ def silent(text: str) -> None:
 
 
 def build_report(
-    model: GDLNNClassifier,
+    model: Any,
     held_out: GraphDataset,
     options: ReportOptions | None = None,
     *,
@@ -114,6 +116,17 @@ def build_report(
     say(f"predicting {len(held_out)} graphs")
     held_out, table, n_known = _only_unknown(held_out, model.represent(held_out))
     truth = np.asarray(held_out.y)
+    if isinstance(table, ValueRepresentation):
+        return build_value_report(
+            model,
+            held_out,
+            table,
+            n_known,
+            title=title,
+            n_reasons=options.n_reasons,
+            most_graphs=options.max_graphs,
+            say=say,
+        )
     say("computing what programs add")
     contributions = class_contributions(model, table, options.max_graphs)
     shown = table.take(range(min(len(table), options.max_graphs)))
@@ -211,7 +224,8 @@ def write_report(
     report = build_report(model, held_out, options, title=title, say=say)
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    write_text(target, render_report(report))
+    drawn = render_report if hasattr(model, "classes_") else render_value_report
+    write_text(target, drawn(report))
     return report
 
 

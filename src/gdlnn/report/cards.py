@@ -252,6 +252,7 @@ def graph_card(
         "n_edges": explanation.graph.n_edges,
         "n_shown": picture.n_shown,
         "largest": largest_score(explanation),
+        **({} if explanation.value is None else {"unit": explanation.value.unit}),
         "picture": picture.svg(title),
         "enough": enough,
         "counterfactual": counterfactual,
@@ -276,6 +277,7 @@ def reason_cards(explanation: Explanation) -> list[dict[str, Any]]:
             "words": reason_words(explanation, reason),
             "weight": reason.weight,
             "figure": figure(explanation, reason),
+            **({} if explanation.value is None else {"unit": explanation.value.unit}),
             "witness": list(reason.places[0]) if reason.places else None,
             "edges": None
             if reason.witness is None

@@ -33,6 +33,8 @@ def checked_labels(model: GDLNNClassifier, data: GraphDataset, what: str) -> npt
         raise DatasetError(f"{what}: expected graphs with labels, got none; name the label's column")
     if not len(data):
         raise DatasetError(f"{what}: expected at least one graph, got an empty part")
+    if not hasattr(model, "classes_"):
+        return np.asarray(data.y)
     classes = model.classes_.tolist()
     found = np.unique(data.y).tolist()
     if not set(classes) & set(found):

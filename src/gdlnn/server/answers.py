@@ -93,9 +93,10 @@ class Answers:
         target = None if options["target"] is None else _label(model, options["target"])
         (explanation,) = explain(model, found, n_reasons=options["n_programs"], class_label=target)
         enough = other = None
-        if options["enough"]:
+        classifies = hasattr(model, "classes_")
+        if options["enough"] and classifies:
             (enough,) = enough_cards(explain(model, found, n_reasons="smallest"))
-        if options["counterfactual"]:
+        if options["counterfactual"] and classifies:
             most = min(MOST_REMOVED, row.graph.n_nodes - 1)  # what is left is still a graph
             other = counterfactual_card(counterfactual(model, row.graph, max_nodes=most) if most else None)
         explanation = replace(explanation, smiles=row.smiles)
@@ -108,7 +109,7 @@ class Answers:
         where = found.domains[0]
         return answer | {
             "smiles": row.smiles,
-            "class_name": _class_name(model, explanation.prediction),
+            "class_name": _class_name(model, explanation.prediction if classifies else explanation.target),
             "target": explanation.target,
             "complete": explanation.complete,
             "n_programs_matched": int(found.matches[0].sum()),
@@ -139,7 +140,10 @@ class Answers:
             predict_rows(list(self.models.values()), [row for rows, _ in inputs for row in rows])
         )
         labels = [{"model": label, "classes": _classes(model)} for label, model in self.models.items()]
-        classes = {label: model.classes_.tolist() for label, model in self.models.items()}
+        classes = {
+            label: model.classes_.tolist() if hasattr(model, "classes_") else None
+            for label, model in self.models.items()
+        }
         return [
             {
                 **({"classes": labels[0]["classes"]} if self.is_alone else {"models": labels}),
@@ -159,7 +163,7 @@ class Answers:
         if row.smiles is None and source is not GRAPHS:
             found["graph"] = graph_json(row.graph)  # so that it can be explained
         each = {
-            label: one._asdict() | {"class_name": _class_name(model, one.label)}
+            label: one._asdict() | {"class_name": _prediction_name(model, one.label)}
             for (label, model), one in zip(self.models.items(), predictions, strict=True)
         }
         return found | (each[""] if self.is_alone else {"predictions": each})
@@ -205,7 +209,13 @@ def _class_name(model: GDLNNClassifier, label: Any) -> str:
 
 
 def _classes(model: GDLNNClassifier) -> list[dict[str, Any]]:
-    return [{"label": label, "name": _class_name(model, label)} for label in map(plain, model.classes_)]
+    labels = map(plain, getattr(model, "classes_", ()))
+    return [{"label": label, "name": _class_name(model, label)} for label in labels]
+
+
+def _prediction_name(model: Any, label: Any) -> str:
+    """Return the name of a predicted class, or a predicted value with its unit."""
+    return _class_name(model, label) if hasattr(model, "classes_") else f"{label:.4g} {model.unit}".rstrip()
 
 
 def _label(model: GDLNNClassifier, word: Any) -> Any:
@@ -218,7 +228,7 @@ def _label(model: GDLNNClassifier, word: Any) -> Any:
 
 
 def _described(model: GDLNNClassifier, label: str) -> dict[str, Any]:
-    info, decision = model.programs_.info, model.decision_
+    info, decision = model.programs_.info, getattr(model, "decision_", None)
     return {
         "model": label,
         "name": info.dataset or "model",

@@ -41,10 +41,11 @@ function drawn(svg) {
 // The scale of the map of scores; nothing of a graph without one.
 function scale(graph) {
   if (!graph.largest) return null;
+  const factor = graph.unit === undefined ? 100 : 1;  // a regressor's scores are in the unit of its target
   const cells = ["g5", "g4", "g3", "g2", "g1", "f1", "f2", "f3", "f4", "f5"].map((look, i) => `<rect class="${look}" x="${11 * i}" width="11" height="11"/>`);
-  return element("p", {class: "scale"}, `against ${signed(-100 * graph.largest)} `,
+  return element("p", {class: "scale"}, `${graph.unit === undefined ? "against" : "lowers"} ${signed(-factor * graph.largest)} `,
     drawn(`<svg class="pic" viewBox="0 0 110 11" width="110" height="11" aria-hidden="true">${cells.join("")}</svg>`),
-    ` ${signed(100 * graph.largest)} for`, element("span", {class: "small"}, `points that each ${graph.nodes_word.slice(0, -1)} adds`));
+    ` ${signed(factor * graph.largest)} ${graph.unit === undefined ? "for" : "raises"}`, element("span", {class: "small"}, `${graph.unit === undefined ? "points" : graph.unit} that each ${graph.nodes_word.slice(0, -1)} adds`));
 }
 
 const baseline = graph => graph.baseline_line ? element("p", {class: "baseline"}, graph.baseline_line) : null;
@@ -64,7 +65,7 @@ function chip(p, words) {
 }
 
 // A weight as the text and the picture have it: of a place in points.
-const shownFigure = p => p.index < 0 ? `${p.figure} points` : p.figure;
+const shownFigure = p => p.index < 0 ? `${p.figure} ${p.unit ?? "points"}` : p.figure;
 
 // The programs behind a place, in a fold.
 function behind(p) {
