@@ -119,19 +119,6 @@ def test_a_smiles_gives_a_prediction_and_a_picture(page: Any, molecules: tuple[P
     )
 
 
-def test_what_would_change_it(page: Any) -> None:
-    card = asked(page, "Nc1ccccc1")
-    alone = card.locator("details.enough")
-    alone.get_by_text("What alone is enough?").click()
-    assert "the model says the same" in alone.locator("p").inner_text()
-    card.locator(".drawn .kept").wait_for(state="visible")
-    change = card.locator("details.change")
-    change.get_by_text("What would change it?").click()
-    assert change.locator("p").is_visible()
-    card.get_by_text("The reasons in full").click()
-    assert card.locator(".in-full .diagram svg").first.is_visible()
-
-
 def test_a_bad_smiles_is_answered_with_a_readable_message(page: Any) -> None:
     ask(page, "C(C")
     alert = page.locator("#message")

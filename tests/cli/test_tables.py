@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gdlnn import GDLNNClassifier, load_model
+from gdlnn import load_model
 from gdlnn.cli import options
 from gdlnn.mining.program_set import support_keys
 from gdlnn.model.model_folder import load_models
@@ -336,15 +336,3 @@ def test_a_filter_catalog_gives_the_same_matches(model: Path) -> None:
         said = {int(entry.GetProp("number")) - 1 for entry in entries}
         expected = {i for i, (smarts, _, _) in enumerate(lines) if matches[row, columns[smarts]]}
         assert said == expected
-
-
-def test_weights_are_checked_in_python() -> None:
-    from gdlnn import ModelError
-
-    for weights, message in (
-        ([1.0] * 3, "expected 36 weights"),
-        ([-1.0] * 36, "at least 0"),
-        (["x"] * 36, "numbers"),
-    ):
-        with pytest.raises(ModelError, match=message):
-            GDLNNClassifier(verbose=False).fit(CHAINS, has("O"), sample_weight=weights)

@@ -10,14 +10,12 @@ import pytest
 
 from gdlnn import make_ba_2motifs
 from gdlnn.errors import GDLNNError, MiningError
-from gdlnn.model.vocabulary import make_sources
-from repro import methods as methods_module
 from repro.__main__ import main
 from repro.accuracy import run_accuracy
 from repro.accuracy_tables import write_accuracy
 from repro.cells import RunConfig, Study, read_cells
 from repro.inputs import PROTOCOLS, data_fingerprint, forget, load_split, make_split, plan_splits
-from repro.methods import BASE, METHODS, VARIANTS
+from repro.methods import METHODS
 
 SMALL = "synthetic:ba-2motifs:60:3"
 QUICKLY = ("--runs", "2", "--jobs", "1", "--device", "cpu")
@@ -157,14 +155,3 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     with pytest.raises(SystemExit) as ended:
         main(["magic"])
     assert ended.value.code == 2
-
-
-def test_every_variant_of_the_ablation_changes_one_thing() -> None:
-    base = VARIANTS[BASE].make({}, 0, "cpu")
-    default = methods_module.gdlnn_classifier(random_state=0, n_jobs=1, verbose=False)
-    for part in ("head", "structure", "pooled", "properties", "threshold"):
-        assert repr(getattr(base, part)) == repr(getattr(default, part))
-    sources = make_sources("auto")
-    assert [one.get_params() for one in base.vocabulary] == [one.get_params() for one in sources]
-    made = {repr(method.make(method.quick, 0, "cpu")) for method in VARIANTS.values()}
-    assert len(made) == len(VARIANTS)

@@ -11,7 +11,7 @@ import torch
 
 from gdlnn import Graph, GraphDataset, make_ba_2motifs
 from repro.baselines.gnn import GINClassifier, GNNClassifier
-from repro.baselines.node_explainers import CoalitionValues, NodeIntegratedGradients
+from repro.baselines.node_explainers import CoalitionValues
 from repro.baselines.subgraphx import (
     Neighbours,
     ShapleySampler,
@@ -161,12 +161,3 @@ def test_one_search_serves_all_sizes_and_the_seed_decides(gin: GNNClassifier, pa
     assert search.best(1).nodes  # smaller than anything that was met: the smallest there is
     other = SubgraphX(gin, n_rollouts=3, n_samples=10, random_state=7)
     assert other.search(graph).rewards != search.rewards
-
-
-def test_integrated_gradients_add_up(gin: GNNClassifier, parts: Parts) -> None:
-    """They sum to the difference between the graph and features of zero."""
-    graph = parts[2].graphs[0]
-    scores = NodeIntegratedGradients(gin, n_steps=400).scores(graph)
-    values = CoalitionValues(gin, graph)
-    ends = values(np.array([np.ones(graph.n_nodes, dtype=bool), np.zeros(graph.n_nodes, dtype=bool)]))
-    assert scores.sum() == pytest.approx(ends[0] - ends[1], abs=0.02)

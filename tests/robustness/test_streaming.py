@@ -254,20 +254,3 @@ def test_json_lines_with_hostile_beginnings(tmp_path: Path) -> None:
     assert [row.graph is not None for row in rows('{"nodes": 3, "edges": []}', directed, directed)] == [
         False, True, True,
     ]  # fmt: skip
-
-
-def test_the_memory_does_not_grow_with_the_table(tmp_path: Path) -> None:
-    """Of a table without end, no more than a batch is read at a time."""
-    table = tmp_path / "t.csv"
-    with table.open("w") as file:
-        file.write("smiles\n")
-        file.writelines("CCO\n" for _ in range(40_000))
-    batches = batched_dataset(str(table), 1000).batches
-    import tracemalloc
-
-    tracemalloc.start()
-    for _ in range(30):
-        next(batches)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 4_000_000
