@@ -372,8 +372,8 @@ class _Collector:
             )
         if skipped:
             logger.warning(
-                "%s: skipped %d of %d %ss, the first is %s %d (%r: %s); list them with `gdlnn datasets "
-                "info`, in Python with `.skipped`",
+                "%s: skipped %d of %d %ss, the first is %s %d (%r: %s); list them with `gdlnn datasets`, "
+                "in Python with `.skipped`",
                 *(file, len(skipped), total, unit, unit),
                 *skipped[0],
             )
