@@ -36,7 +36,11 @@ def mine(
         str, opt.option("Model", "ε of the score: a number, or 1% of the training graphs.")
     ] = "0.1",
     min_support: Annotated[int, opt.option("Model", "Drop programs that match fewer graphs than this.")] = 1,
-    seed: Annotated[int, opt.option("Advanced", "Seed of the split and of mining.", min=0)] = 0,
+    targets: Annotated[
+        Literal["all", "auto"],
+        opt.option("Advanced", "Graphs to start from: all, or at most 2,000 of them."),
+    ] = "all",
+    seed: Annotated[int, opt.option("Advanced", "Seed of the split and the targets.", min=0)] = 0,
     time_limit: Annotated[
         float | None,
         opt.option("Advanced", "Seconds after which to stop; finished programs are kept."),
@@ -73,6 +77,7 @@ def mine(
             programs = mining.mine(
                 graphs,
                 epsilon=epsilon,
+                targets=None if targets == "all" else targets,
                 min_support=min_support,
                 n_jobs=jobs,
                 random_state=seed,
