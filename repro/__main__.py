@@ -23,6 +23,7 @@ COMMANDS = (
     "imbalance",
     "domain",
     "chemprop",
+    "regression",
     "paper",
 )
 """Modules of this package, each with a function of the same name that is the command."""
