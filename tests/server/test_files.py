@@ -128,7 +128,7 @@ def test_a_saved_data_set(client: TestClient, tmp_path: Path) -> None:
 def test_latin_1_is_told_and_taken(client: TestClient) -> None:
     content = text_of().encode("latin-1")
     rows = sent(client, content, kind="csv")["rows"]
-    assert rows[0]["error"] == "line 2: expected UTF-8 text, got invalid continuation byte"
+    assert rows[0]["error"].startswith("line 2: expected UTF-8 text, got invalid continuation byte; if")
     rows = sent(client, content, kind="csv", encoding="latin-1")["rows"]
     assert rows[0]["name"] == "café"
     header = "smiles,é\nCCO,1\n".encode("latin-1")
