@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gdlnn import Feature, Graph, Schema, load_dataset
-from gdlnn.gdl.place_names import place_name
+from gdlnn.gdl.place_names import place_name, with_whole_groups
 from gdlnn.graphs.molecules import molecule_graph
 
 Chem = pytest.importorskip("rdkit.Chem")
@@ -83,3 +83,10 @@ def test_names_are_short_and_do_not_depend_on_the_numbering(name: str, data_dir:
             words.append(len(found.split()))
             place = np.unique([place[0], *graph.edges[np.isin(graph.edges, place).any(axis=1)].ravel()])
     assert np.mean(np.array(words) <= 6) >= 0.9 or name == "ENZYMES"  # the limit is for molecules
+
+
+def test_a_small_group_is_taken_whole_and_a_ring_is_not() -> None:
+    graph = molecule_graph(Chem.MolFromSmiles("c1ccccc1[N+](=O)[O-]"))
+    assert with_whole_groups(graph, [6]) == {6, 7, 8}
+    assert with_whole_groups(graph, [0, 1]) == {0, 1}
+    assert with_whole_groups(Graph([[1.0]], []), [0]) is None
