@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
 #include <unordered_map>
 
 #include "gdlnn/bits.hpp"
@@ -53,6 +54,7 @@ class Collector {
         edges_ = graphs_.edges + 2 * graphs_.edge_offsets[graph];
         edge_colours_ = graphs_.edge_colours + graphs_.edge_offsets[graph];
         link();
+        recorded_.clear();
         place_.assign(idx(n_), -1);
         for (int centre = 0; centre < n_; ++centre)
             grow(centre);
@@ -108,6 +110,11 @@ class Collector {
     }
 
     void record(int centre, int radius) {
+        // In dense graphs many nodes have the same ball, whose canonical order is dear.
+        sorted_ = ball_;
+        std::sort(sorted_.begin(), sorted_.end());
+        if (!recorded_.insert(sorted_).second)
+            return;
         vertex_colours_.clear();
         inner_edges_.clear();
         inner_colours_.clear();
@@ -181,6 +188,8 @@ class Collector {
     const std::int64_t *edges_ = nullptr;
     std::vector<std::int32_t> start_, links_; // per node the numbers of its edges
     std::vector<std::int32_t> ball_, place_;  // nodes reached, and the place of each among them
+    std::vector<std::int32_t> sorted_;
+    std::set<std::vector<std::int32_t>> recorded_; // the balls of this graph so far
     std::vector<std::int32_t> vertex_colours_, inner_edges_, inner_colours_;
     std::vector<std::int32_t> rank_;
     std::vector<Arc> arcs_;

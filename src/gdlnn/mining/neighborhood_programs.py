@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -46,6 +47,8 @@ FEW_GRAPHS = 500
 """With fewer training graphs, a neighborhood must occur in two of them, otherwise in three."""
 LEVELS = ("full", "coarse")
 """How much of a neighborhood a program keeps: all features, or one nominal feature of its nodes."""
+CANDIDATES_PER_PROGRAM = 4
+"""How many neighborhoods are matched for each program that is kept, where there are more than that."""
 logger = logging.getLogger(__name__)
 
 
@@ -102,6 +105,7 @@ def neighborhoods(
         raise MiningError("neighborhoods: expected at least one graph, got none")
     reach = whole("radius", radius, 0)
     least = least_support(min_support, len(dataset))
+    most = None if max_programs is None else whole("max_programs", max_programs, 1)
     data = dataset
     if structure_is_wanted(structure, dataset.schema, dataset.n_node_features, MiningError):
         data = dataset.with_structure()
@@ -109,8 +113,7 @@ def neighborhoods(
     hidden = find_hidden(data, names)
     arrays = GraphArrays.of(data.graphs)
     schema = data.schema
-    programs: list[Program] = []
-    occurs: list[IntArray] = []
+    balls = []
     for level in _checked_levels(levels):
         only = [_coarse_column(data, coarse, hidden.nodes)] if level == "coarse" else None
         nodes = _Values(arrays.node_features, hidden.nodes, schema.node if schema else (), "node", only)
@@ -129,15 +132,20 @@ def neighborhoods(
             MOST_NODES,
             n_threads_for(n_jobs),
         )
-        for program, rows in zip(*_programs(found, arrays, nodes, edges), strict=True):
+        balls.append((found, nodes, edges))
+    programs: list[Program] = []
+    occurs: list[IntArray] = []
+    candidates = _commonest([found for found, _, _ in balls], most)
+    for (found, nodes, edges), wanted in zip(balls, candidates, strict=True):
+        for program, rows in zip(*_programs(found, wanted, arrays, nodes, edges), strict=True):
             programs.append(program)
             occurs.append(rows)
     supports, certain = _matched(programs, occurs, as_graph_set(data.graphs), n_jobs)
     chosen = smallest_of_equals(programs, supports)
     counts = np.diff(supports.indptr).tolist()
-    if max_programs is not None and len(chosen) > whole("max_programs", max_programs, 1):
-        logger.info("neighborhoods: %d of %d programs are left out", len(chosen) - max_programs, len(chosen))
-        largest = sorted(range(len(chosen)), key=lambda place: (-counts[chosen[place]], place))[:max_programs]
+    if most is not None and len(chosen) > most:
+        logger.info("neighborhoods: %d of %d programs are left out", len(chosen) - most, len(chosen))
+        largest = sorted(range(len(chosen)), key=lambda place: (-counts[chosen[place]], place))[:most]
         chosen = [chosen[place] for place in sorted(largest)]
     items = [MinedProgram(programs[i], None, 0.0, counts[i], occurs[i], 0, bool(certain[i])) for i in chosen]
     stats = MiningStats(
@@ -222,13 +230,25 @@ class _Values:
         return self._vectors[color]
 
 
+def _commonest(found: Sequence[tuple[npt.NDArray[Any], ...]], max_programs: int | None) -> list[IntArray]:
+    """Return the balls of each level that become programs: all, or those that occur in most graphs.
+
+    Most balls of large datasets occur in a few graphs; matching them all would take gigabytes.
+    """
+    counts = [np.diff(starts) for *_, starts, _ in found]
+    order = np.argsort(-np.concatenate(counts), kind="stable")
+    kept = np.sort(order[: None if max_programs is None else CANDIDATES_PER_PROGRAM * max_programs])
+    edges = np.cumsum([0, *map(len, counts)])
+    return [kept[(kept >= low) & (kept < high)] - low for low, high in pairwise(edges)]
+
+
 def _programs(
-    found: tuple[npt.NDArray[Any], ...], arrays: GraphArrays, nodes: _Values, edges: _Values
+    found: tuple[npt.NDArray[Any], ...], wanted: IntArray, arrays: GraphArrays, nodes: _Values, edges: _Values
 ) -> tuple[list[Program], list[IntArray]]:
-    """Build the programs that the core found, and return the graphs that each occurs in."""
+    """Build the wanted programs that the core found, and return the graphs that each occurs in."""
     graph, _, _, node_start, members, graph_start, occurs = found
     programs, rows = [], []
-    for k in range(len(graph)):
+    for done, k in enumerate(wanted.tolist()):
         g = int(graph[k])
         ball = members[node_start[k] : node_start[k + 1]].tolist()
         place = {node: i for i, node in enumerate(ball)}
@@ -242,8 +262,8 @@ def _programs(
             if u in place and v in place
         ]
         programs.append(Program._trusted(described, tuple(inside)).canonical(arrays.directed))
-        if k % 100 == 0:
-            stage_done(k, len(graph))
+        if done % 100 == 0:
+            stage_done(done, len(wanted))
         rows.append(occurs[graph_start[k] : graph_start[k + 1]].astype(np.int64))
     return programs, rows
 
