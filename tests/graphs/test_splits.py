@@ -128,6 +128,14 @@ def test_folds_are_even_and_stratified() -> None:
         next(dataset.folds(k=104))
 
 
+def test_folds_keep_equal_graphs_together() -> None:
+    dataset = make(40, 2)
+    doubled = dataset.take([*range(40), *range(40)])
+    for train, test in doubled.folds(k=5, random_state=1):
+        assert not {row % 40 for row in train.indices} & {row % 40 for row in test.indices}
+        assert len(test) == 16
+
+
 def test_a_split_that_leaks_warns_once(caplog: pytest.LogCaptureFixture) -> None:
     graphs = [Graph([[float(i % 5)]], []) for i in range(50)]
     dataset = GraphDataset(graphs, np.arange(50) % 5 % 2, name="twins")

@@ -487,7 +487,7 @@ class GraphDataset:
         return html_table(dataset_columns(self), repr(self).strip("<>"))
 
     def folds(self, k: int = 10, random_state: int = 0) -> Iterator[tuple[GraphDataset, GraphDataset]]:
-        """Yield (train, test) for k folds of nearly equal size, stratified if there are labels."""
+        """Yield (train, test) for k folds, stratified if there are labels, with equal graphs in one fold."""
         for train, test in fold_rows(self, k, random_state):
             yield self.take(train), self.take(test)
 

@@ -212,19 +212,22 @@ def _connected(scaffolds: Sequence[str], twin: IntArray) -> list[int]:
 
 
 def fold_rows(dataset: GraphDataset, k: int, random_state: int) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield (train, test) rows of k folds, stratified if there are labels; sizes differ by one at most."""
-    n = len(dataset)
+    """Yield (train, test) rows of k folds, stratified if there are labels.
+
+    Isomorphic graphs are in one fold. Without any, the sizes of folds differ by one at most.
+    """
+    firsts, group = np.unique(dataset.duplicates().twin_of, return_inverse=True)
+    n = len(firsts)
     if not 2 <= k <= n:
         raise GraphError(f"folds: k: expected a whole number from 2 to {n}, the number of graphs, got {k}")
-    rng = np.random.default_rng(random_state)
-    order = rng.permutation(n)
+    order = np.random.default_rng(random_state).permutation(n)
     if dataset.y is not None:
-        codes = np.unique(dataset.y, return_inverse=True)[1]
+        codes = np.unique(dataset.y[firsts], return_inverse=True)[1]
         order = order[np.argsort(codes[order], kind="stable")]
     fold = np.empty(n, dtype=np.int64)
     fold[order] = np.arange(n) % k
     for i in range(k):
-        yield np.flatnonzero(fold != i), np.flatnonzero(fold == i)
+        yield np.flatnonzero(fold[group] != i), np.flatnonzero(fold[group] == i)
 
 
 def stratified_sample(y: npt.NDArray[Any], count: int, random_state: int) -> IntArray:
