@@ -15,6 +15,7 @@ import numpy as np
 import typer
 
 from gdlnn import GDLNNRegressor, GraphDataset, load_smiles
+from repro.inputs import target_rows
 
 TARGETS = {
     "ESOL": ("ESOL/ESOL.csv", "measured log solubility in mols per litre"),
@@ -39,8 +40,7 @@ def regression(
     for name, (path, target) in TARGETS.items():
         table = load_smiles(Path(data or os.environ["GDLNN_DATA"]) / path, label=target, threshold="number")
         for seed in range(first, first + seeds):
-            order = np.random.default_rng(seed).permutation(len(table))
-            test, train = (table.take(rows) for rows in np.split(order, [len(table) // 10]))
+            train, test = (table.take(rows) for rows in target_rows(len(table), seed))
             for method in METHODS:
                 if (name, method, seed) not in known:
                     cell = {
