@@ -64,7 +64,6 @@ def test_networkx_that_cannot_be() -> None:
         from_networkx(nx.MultiGraph())
 
 
-@pytest.mark.filterwarnings("ignore")  # PyG's own, when it is imported first
 @pytest.mark.parametrize("directed", [False, True])
 def test_pyg_both_ways(directed: bool) -> None:
     rng = np.random.default_rng(2)

@@ -128,7 +128,7 @@ def test_everything_is_a_frame_and_shows_in_a_notebook(model: GDLNNClassifier) -
     assert said["p(1)"].tolist() == model.predict_proba(data)[:, 1].tolist()
     why = model.explain(SMILES[:3]).to_frame()
     assert set(why.graph) == set(SMILES[:3])
-    assert {"program", "weight", "matched"} <= set(why.columns)
+    assert {"reason", "weight", "nodes"} <= set(why.columns)
     assert model.explain(SMILES[0]).to_frame().weight.tolist() == why.weight[why.graph == SMILES[0]].tolist()
     for shown in (data, model.programs_, model.represent(data), model.explain(SMILES[:3])):
         page = shown._repr_html_()
