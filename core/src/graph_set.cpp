@@ -1,6 +1,8 @@
 #include "gdlnn/graph_set.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace gdlnn {
 namespace {
@@ -32,11 +34,16 @@ FeatureColumn describe(const std::vector<double> &data, int width, int column) {
         result.ranked = true;
         return result;
     }
-    result.lowest = result.highest = data[idx(column)];
+    result.lowest = std::numeric_limits<double>::infinity();
+    result.highest = -result.lowest;
     for (std::size_t i = idx(column); i < data.size(); i += idx(width)) {
-        result.lowest = std::min(result.lowest, data[i]);
-        result.highest = std::max(result.highest, data[i]);
+        result.missing = result.missing || std::isnan(data[i]);
+        result.lowest = std::fmin(result.lowest, data[i]);
+        result.highest = std::fmax(result.highest, data[i]);
     }
+    // A missing value is neither below nor above a bound, so that no masks by rank hold it.
+    if (result.missing)
+        return result;
     result.values = distinct(data, width, column, kMaxRanks);
     result.ranked = !result.values.empty();
     return result;
@@ -140,7 +147,7 @@ void GraphSet::describe_columns() {
         if (column.ranked) {
             column.mask_offset = ranked_masks_;
             ranked_masks_ += static_cast<int>(column.values.size()) + 1;
-        } else {
+        } else if (!column.missing) {
             column.local_index = n_continuous_++;
         }
         node_columns_.push_back(std::move(column));
@@ -160,9 +167,13 @@ void GraphSet::collect_edge_types(const std::vector<std::int64_t> &edge_offsets)
         const auto place = std::lower_bound(
             sorted.begin(), sorted.end(), row, [&](std::int32_t type, const double *wanted) {
                 const double *known = edge_type_features(type);
-                return std::lexicographical_compare(known, known + c_, wanted, wanted + c_);
+                return std::lexicographical_compare(known, known + c_, wanted, wanted + c_,
+                                                    value_less);
             });
-        if (place != sorted.end() && std::equal(row, row + c_, edge_type_features(*place))) {
+        if (place != sorted.end() && !std::lexicographical_compare(row, row + c_,
+                                                                  edge_type_features(*place),
+                                                                  edge_type_features(*place) + c_,
+                                                                  value_less)) {
             edge_types_[e] = *place;
             continue;
         }
@@ -228,7 +239,7 @@ void GraphSet::encode_features(EncodedGraph &g) const {
                 for (int r = 0; r <= rank; ++r)
                     set_bit(masks + r * g.words, v);
             }
-        } else if (local) {
+        } else if (local && column.local_index >= 0) {
             std::vector<double> values;
             for (int v = 0; v < g.n; ++v)
                 values.push_back(g.node_features[v * d_ + f]);

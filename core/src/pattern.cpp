@@ -1,12 +1,15 @@
 #include "gdlnn/pattern.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace gdlnn {
 namespace {
 
 bool excludes(const FeatureColumn &column, SideKind kind, double bound) {
+    if (column.missing) // which no finite bound admits; an open one and that of a missing value do
+        return std::isfinite(bound);
     switch (kind) {
     case SideKind::lower:
         return bound > column.lowest;

@@ -64,9 +64,10 @@ void ConditionTable::close() {
         column.bounds.erase(std::unique(column.bounds.begin(), column.bounds.end()),
                             column.bounds.end());
         if (column.bounds.size() <= kMaxBounds) {
-            // Position 2i + 1 is the i-th bound itself, position 2i the gap before it.
+            // Position 2i + 1 is the i-th bound itself, position 2i the gap before it; the last
+            // one is for missing values, which only an open interval admits.
             const std::size_t positions = 2 * column.bounds.size() + 1;
-            column.sets.assign(positions * idx(words_), 0);
+            column.sets.assign((positions + 1) * idx(words_), 0);
             const auto position = [&](double bound) {
                 return 2 * (std::lower_bound(column.bounds.begin(), column.bounds.end(), bound) -
                             column.bounds.begin()) +
@@ -77,6 +78,8 @@ void ConditionTable::close() {
                 const auto from = std::isinf(low) ? 0 : position(low);
                 const auto to =
                     std::isinf(high) ? static_cast<std::ptrdiff_t>(positions) - 1 : position(high);
+                if (std::isinf(low) && std::isinf(high))
+                    set_bit(column.sets.data() + positions * idx(words_), i);
                 for (auto at = from; at <= to; ++at)
                     set_bit(column.sets.data() + idx(at) * idx(words_), i);
             }
@@ -101,8 +104,10 @@ void ConditionTable::satisfied(const double *values, Word *set) const {
             continue;
         }
         const auto at = std::lower_bound(column.bounds.begin(), column.bounds.end(), value);
-        const auto position =
+        auto position =
             2 * (at - column.bounds.begin()) + (at != column.bounds.end() && *at == value);
+        if (std::isnan(value))
+            position = 2 * std::ssize(column.bounds) + 1;
         const Word *allowed = column.sets.data() + idx(position) * idx(words_);
         for (int i = 0; i < words_; ++i)
             set[i] &= allowed[i];

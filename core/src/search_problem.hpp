@@ -84,8 +84,8 @@ template <int W> inline void SearchProblem::apply_side(const Side &side, Word *m
     if (side.at_least >= 0) {
         at_least = g.rank_masks.data() + idx(side.at_least) * idx(w);
         beyond = g.rank_masks.data() + idx(side.beyond) * idx(w);
-    } else if (!g.local_start.empty()) {
-        const int j = set->node_column(side.feature).local_index;
+    } else if (const int j = set->node_column(side.feature).local_index;
+               j >= 0 && !g.local_start.empty()) {
         const double *first = g.local_values.data() + g.local_start[idx(j)];
         const double *last = g.local_values.data() + g.local_start[idx(j + 1)];
         const Word *masks = g.local_masks.data() + idx(g.local_start[idx(j)] + j) * idx(w);

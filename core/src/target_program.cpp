@@ -1,5 +1,6 @@
 #include "target_program.hpp"
 
+#include <cmath>
 #include <limits>
 
 namespace gdlnn {
@@ -11,11 +12,12 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 struct Bounds {
     std::vector<double> lower, upper;
 
-    // From the values of the target: as they are, or all open.
+    // From the values of the target: as they are, a missing one open, or all open.
     Bounds(const std::vector<double> &values, bool open)
         : lower(values.size(), -kInfinity), upper(values.size(), kInfinity) {
-        if (!open)
-            lower = upper = values;
+        for (std::size_t i = 0; i < values.size() && !open; ++i)
+            if (!std::isnan(values[i]))
+                lower[i] = upper[i] = values[i];
     }
     void set(const Side &side, int n_features, bool closed) {
         const auto at = idx(side.owner * n_features + side.feature);

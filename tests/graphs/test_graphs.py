@@ -64,12 +64,12 @@ def test_subgraph() -> None:
             "graph 'g': node_features: expected a matrix of numbers, one row per node, got ",
         ),
         (
-            {"node_features": [[1.0], [np.nan]]},
-            "graph 'g': node_features: node 1, feature 0: expected a finite number, got nan",
+            {"node_features": [[1.0], [np.inf]]},
+            "graph 'g': node_features: node 1, feature 0: expected a finite number, got inf",
         ),
         (
-            {"edges": [(0, 1)], "edge_features": [[np.nan]]},
-            "graph 'g': edge_features: edge 0, feature 0: expected a finite number, got nan",
+            {"edges": [(0, 1)], "edge_features": [[np.inf]]},
+            "graph 'g': edge_features: edge 0, feature 0: expected a finite number, got inf",
         ),
         (
             {"edges": [(0, 1)], "edge_features": [[1.0], [2.0]]},

@@ -62,7 +62,7 @@ def reduced(program: Program, conflict: Conflict) -> Program:
 
 def _excludes(intervals: Intervals | None, feature: int, upper: bool, rows: list[list[float]]) -> bool:
     low, high = intervals[feature]
-    return any(row[feature] > high if upper else row[feature] < low for row in rows)
+    return any(not (row[feature] <= high if upper else row[feature] >= low) for row in rows)  # NaN too
 
 
 def check_conflict(program: Program, graph: Graph, conflict: Conflict) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gdlnn import Graph, Program
-from gdlnn.gdl.program import Intervals
+from gdlnn.gdl.program import ANY, Intervals
 
 Witness = dict[str, int]
 
@@ -12,7 +12,10 @@ def _inside(row: list[float], intervals: Intervals | None) -> bool:
     if intervals is None:
         return True
     assert len(row) == len(intervals), "the program and the graph have different numbers of features"
-    return all(lower <= value <= upper for value, (lower, upper) in zip(row, intervals, strict=True))
+    # A missing value (NaN) satisfies no condition.
+    return all(
+        wanted == ANY or wanted[0] <= value <= wanted[1] for value, wanted in zip(row, intervals, strict=True)
+    )
 
 
 def edge_index(graph: Graph) -> dict[tuple[int, int], int]:

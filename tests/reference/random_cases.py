@@ -18,18 +18,23 @@ class Shape(NamedTuple):
     n_node_features: int
     n_edge_features: int
     n_values: int = 3
+    missing: float = 0.0
 
 
 def random_shape(rng: Rng) -> Shape:
-    """Directed or undirected, 0 to 3 node features, 0 to 2 edge features, 1 to 4 values per feature."""
-    return Shape(bool(rng.integers(2)), int(rng.integers(4)), int(rng.integers(3)), int(rng.integers(1, 5)))
+    """Directed or undirected, 0 to 3 node features, 0 to 2 edge features, 1 to 4 values per feature.
+
+    In one of three cases some values are missing.
+    """
+    numbers = bool(rng.integers(2)), int(rng.integers(4)), int(rng.integers(3)), int(rng.integers(1, 5))
+    return Shape(*numbers, missing=float(rng.choice([0.0, 0.0, 0.2])))
 
 
-def random_features(rng: Rng, rows: int, columns: int, n_values: int) -> FloatArray:
-    """Return small whole numbers, some shifted, so that bounds are met exactly and missed."""
+def random_features(rng: Rng, rows: int, columns: int, n_values: int, missing: float = 0.0) -> FloatArray:
+    """Return small whole numbers, some shifted, so that bounds are met exactly and missed, some missing."""
     values = rng.integers(n_values, size=(rows, columns)).astype(float)
     shifts: FloatArray = rng.choice([0.0, 0.0, 0.0, 0.5, -1.0], size=(rows, columns))
-    return values + shifts
+    return np.where(rng.random((rows, columns)) < missing, math.nan, values + shifts)
 
 
 def random_graph(rng: Rng, shape: Shape, max_nodes: int = 8, density: float | None = None) -> Graph:
@@ -47,9 +52,9 @@ def random_graph(rng: Rng, shape: Shape, max_nodes: int = 8, density: float | No
     if not shape.directed:  # an undirected edge may be listed in either orientation
         edges = [(u, v) if rng.integers(2) else (v, u) for u, v in edges]
     return Graph(
-        random_features(rng, n, shape.n_node_features, shape.n_values),
+        random_features(rng, n, shape.n_node_features, shape.n_values, shape.missing),
         np.array(edges, dtype=np.int64).reshape(-1, 2),
-        random_features(rng, len(edges), shape.n_edge_features, shape.n_values),
+        random_features(rng, len(edges), shape.n_edge_features, shape.n_values, shape.missing),
         directed=shape.directed,
     )
 

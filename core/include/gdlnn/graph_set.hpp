@@ -3,6 +3,7 @@
 // lists instead, so that memory stays linear in the input.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -66,13 +67,19 @@ struct EncodedGraph {
     const Adjacency &incoming() const { return directed ? in : out; }
 };
 
+// The order of feature values: a missing one (NaN) comes after all others and equals itself.
+inline bool value_less(double a, double b) {
+    return std::isnan(b) ? !std::isnan(a) : a < b;
+}
+
 struct FeatureColumn {
     double lowest = 0;
     double highest = 0;
+    bool missing = false;       // some values are NaN: no masks, values are compared one by one
     bool ranked = false;        // few distinct values: masks by global rank
     std::vector<double> values; // sorted, where ranked
     int mask_offset = 0;        // in units of words-per-mask, where ranked
-    int local_index = -1;       // position among the continuous features
+    int local_index = -1;       // position among the continuous features that have masks
 };
 
 class GraphSet {

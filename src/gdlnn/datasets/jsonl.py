@@ -18,6 +18,7 @@ from gdlnn.datasets.opening import read_lines
 from gdlnn.datasets.tables import Row
 from gdlnn.errors import DatasetError, GraphError
 from gdlnn.graphs import Graph, GraphDataset, Origin, Schema, SkippedRow, Table
+from gdlnn.graphs.graph import json_rows
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.graphs.schema import is_unicode, label_array
 from gdlnn.io import bounded
@@ -278,5 +279,4 @@ def graph_json(graph: Graph) -> dict[str, Any]:
 def _numbers(matrix: np.ndarray) -> list[Any]:
     """Write whole numbers without a point: shorter, and easier to read."""
     whole = bool((matrix == np.floor(matrix)).all()) and bool((np.abs(matrix) < 2**53).all())
-    values: list[Any] = (matrix.astype(np.int64) if whole else matrix).tolist()
-    return values
+    return json_rows(matrix.astype(np.int64) if whole else matrix)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.graphs import Graph, Schema
-from gdlnn.graphs.graph import NodeSubset
+from gdlnn.graphs.graph import NodeSubset, json_rows
 from gdlnn.io.frames import Columns, data_frame, html_table
 
 if TYPE_CHECKING:
@@ -450,10 +450,10 @@ def graph_to_json(graph: Graph) -> dict[str, Any]:
     return {
         "name": graph.name,
         "directed": graph.directed,
-        "node_features": graph.node_features.tolist(),
+        "node_features": json_rows(graph.node_features),
         "n_node_features": graph.node_features.shape[1],
         "edges": graph.edges.tolist(),
-        "edge_features": graph.edge_features.tolist(),
+        "edge_features": json_rows(graph.edge_features),
         "n_edge_features": graph.edge_features.shape[1],
         "schema": None if graph.schema is None else graph.schema.to_json(),
     }

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.gdl.place_names import with_whole_groups
-from gdlnn.gdl.program import EdgeDescription, Interval, NodeDescription, Program
+from gdlnn.gdl.program import EdgeDescription, NodeDescription, Program, exact_intervals
 from gdlnn.graphs.identity import canonical_order
 from gdlnn.graphs.molecules import hidden_by_default
 
@@ -110,14 +110,13 @@ def connected_parts(graph: Graph, nodes: Sequence[int] | IntArray) -> list[tuple
 def induced_program(graph: Graph, nodes: Sequence[int]) -> Program:
     """Return the program that describes some nodes and the edges between them with exactly their values."""
     names = {node: f"x{i}" for i, node in enumerate(nodes)}
-    described = tuple(NodeDescription(names[node], _exact(graph.node_features[node])) for node in nodes)
+    described = tuple(
+        NodeDescription(names[node], exact_intervals(graph.node_features[node].tolist()) or None)
+        for node in nodes
+    )
     edges = tuple(
-        EdgeDescription(names[u], names[v], _exact(graph.edge_features[i]))
+        EdgeDescription(names[u], names[v], exact_intervals(graph.edge_features[i].tolist()) or None)
         for i, (u, v) in enumerate(graph.edges.tolist())
         if u in names and v in names
     )
     return Program(described, edges)
-
-
-def _exact(values: FloatArray) -> tuple[Interval, ...] | None:
-    return tuple(Interval(float(value), float(value)) for value in values) or None

@@ -63,6 +63,8 @@ def name_text(name: str) -> str:
 
 def number_text(value: float) -> str:
     """Return the shortest number that reads back as the value; whole numbers without a point."""
+    if math.isnan(value):
+        return "missing"
     return str(int(value)) if value.is_integer() and abs(value) < 1e16 else repr(value)
 
 

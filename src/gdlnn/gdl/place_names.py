@@ -6,6 +6,7 @@ shape, the labels of its nodes and the values of its edges, in the words of the 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -126,6 +127,8 @@ def _edge_words(place: Graph, features: tuple[Feature, ...]) -> str:
     """Return what all edges of a place have: "wire transfers with amount at least 900"."""
     noun, values = "edge", []
     for feature, column in zip(features, place.edge_features.T.tolist(), strict=True):
+        if any(map(math.isnan, column)):
+            continue
         low, high = min(column), max(column)
         value = feature.values.get(low, number_text(low))
         if low < high and feature.kind == "nominal":

@@ -34,6 +34,13 @@ class Interval(NamedTuple):
 
 
 ANY = Interval()
+
+
+def exact_intervals(values: Iterable[float]) -> tuple[Interval, ...]:
+    """Return the intervals of one value each; a missing value has no condition."""
+    return tuple(ANY if math.isnan(value) else Interval(value, value) for value in values)
+
+
 KEYWORDS = frozenset({"node", "edge", "program"})
 _NAME = re.compile(r"[^\W\d]\w*")
 Intervals = tuple[Interval, ...]
@@ -230,7 +237,7 @@ class Program:
         def vectors(matrix: FloatArray) -> list[Intervals | None]:
             if not matrix.shape[1]:
                 return [None] * len(matrix)
-            return [tuple(Interval(value, value) for value in row) for row in matrix.tolist()]
+            return [exact_intervals(row) for row in matrix.tolist()]
 
         names = [f"x{i}" for i in range(graph.n_nodes)]
         nodes = map(NodeDescription, names, vectors(graph.node_features))

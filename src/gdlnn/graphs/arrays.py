@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import GraphError, MatchError
-from gdlnn.graphs.graph import FloatArray, Graph, IntArray, in_range
+from gdlnn.graphs.graph import FloatArray, Graph, IntArray, in_range, same_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -113,7 +113,7 @@ class GraphArrays:
                 raise GraphError(f"graph {number}{str(error).removeprefix('graph')}") from error
 
     def _is_sound(self) -> bool:
-        """Say whether all features are finite, and all edges distinct and between nodes of their graph."""
+        """Say whether all features are in range, and all edges distinct and between nodes of their graph."""
         if not (in_range(self.node_features) and in_range(self.edge_features)):
             return False
         sizes = np.diff(self.node_offsets)[self.edge_graph()]
@@ -133,7 +133,8 @@ class GraphArrays:
         if schema is not None:
             schema.check_widths(self.node_features.shape[1], self.edge_features.shape[1])
         # A view taken from a read-only array is read-only, so the graphs stay immutable.
-        nodes, edges, features = self.node_features + 0.0, self.edges.copy(), self.edge_features + 0.0
+        nodes, features = same_bytes(self.node_features), same_bytes(self.edge_features)
+        edges = self.edges.copy()
         for array in (nodes, edges, features):
             array.setflags(write=False)
         node_at, edge_at = self.node_offsets.tolist(), self.edge_offsets.tolist()

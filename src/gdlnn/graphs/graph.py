@@ -32,7 +32,8 @@ class Graph:
     Parameters
     ----------
     node_features
-        (n, d) numbers from -1e30 to 1e30; n may be 0 and d may be 0.
+        (n, d) numbers from -1e30 to 1e30; n may be 0 and d may be 0. NaN is a missing value, which satisfies
+        no condition of a program.
     edges
         (m, 2) node indices from 0. An undirected edge is listed once, in either orientation; ``(v, v)`` is a
         self-loop.
@@ -158,9 +159,9 @@ class Graph:
             return NotImplemented
         return (
             self.directed == other.directed
-            and np.array_equal(self.node_features, other.node_features)
+            and np.array_equal(self.node_features, other.node_features, equal_nan=True)
             and np.array_equal(self.edges, other.edges)
-            and np.array_equal(self.edge_features, other.edge_features)
+            and np.array_equal(self.edge_features, other.edge_features, equal_nan=True)
         )
 
     def __hash__(self) -> int:
@@ -232,18 +233,31 @@ def _feature_matrix(values: npt.ArrayLike, where: str, of: str) -> FloatArray:
             f"{where}: expected a matrix (two dimensions), one row per {of}, got {matrix.ndim} dimension(s)"
         )
     if not in_range(matrix):
-        row, column = (int(i) for i in np.argwhere(~(np.abs(matrix) <= MAX_FEATURE))[0])
+        row, column = (int(i) for i in np.argwhere(np.abs(matrix) > MAX_FEATURE)[0])
         value = matrix[row, column]
         expected = f"a number from -{MAX_FEATURE:g} to {MAX_FEATURE:g}"
         if not np.isfinite(value):
             expected = "a finite number"
         raise GraphError(f"{where}: {of} {row}, feature {column}: expected {expected}, got {value}")
-    return matrix + 0.0  # -0.0 becomes 0.0, so that equal values have equal bytes
+    return same_bytes(matrix)
 
 
 def in_range(values: npt.NDArray[Any]) -> bool:
-    """Say whether all numbers are finite and no larger than features may be."""
-    return bool((np.abs(values) <= MAX_FEATURE).all())  # False for NaN too
+    """Say whether no number is larger than features may be; NaN is a missing value."""
+    return not (np.abs(values) > MAX_FEATURE).any()
+
+
+def same_bytes(values: FloatArray) -> FloatArray:
+    """Return a copy in which equal values have equal bytes: -0.0 becomes 0.0, and there is one NaN."""
+    values = values + 0.0
+    values[np.isnan(values)] = np.nan
+    return values
+
+
+def json_rows(matrix: npt.NDArray[Any]) -> list[Any]:
+    """Return a matrix as JSON values; a missing one is null."""
+    rows: list[Any] = np.where(np.isnan(matrix), None, matrix).tolist()
+    return rows
 
 
 def _edge_list(edges: npt.ArrayLike, where: str) -> IntArray:

@@ -114,6 +114,7 @@ def _ranks(matrix: FloatArray) -> npt.NDArray[np.int32]:
     """Return the rank of each row among the distinct rows: a color that does not depend on their order."""
     if not matrix.size:
         return np.zeros(len(matrix), dtype=np.int32)
+    matrix = np.where(np.isnan(matrix), np.inf, matrix)  # missing values are equal, and come last
     order = np.lexsort(matrix.T[::-1])  # a tenth of the time of np.unique with an axis
     rows = matrix[order]
     ranks = np.zeros(len(matrix), dtype=np.int32)

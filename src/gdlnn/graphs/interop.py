@@ -5,6 +5,7 @@ Each library is imported on first use. Molecules of RDKit are in `molecules`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -131,7 +132,7 @@ def _encoded_column(feature: Feature, values: Iterable[Any], where: Callable[[in
         named = bool(codes) and isinstance(value, str | bool | np.bool_)
         word = value if isinstance(value, str) else ("yes" if value else "no")
         try:
-            result.append(codes[word] if named else float(value))
+            result.append(codes[word] if named else math.nan if value is None else float(value))
         except (TypeError, ValueError, KeyError) as error:
             some = ", ".join(list(codes)[:MOST_NAMED]) + (" …" if len(codes) > MOST_NAMED else "")
             expected = f"one of {some}" if named else "a number"
@@ -401,7 +402,8 @@ def _pyg_schema(items: Sequence[Any]) -> Schema | None:
 def _each_once(pairs: IntArray, features: FloatArray) -> tuple[IntArray, FloatArray]:
     ends = np.sort(pairs, axis=1)
     unique, first, inverse = np.unique(ends, axis=0, return_index=True, return_inverse=True)
-    differs = np.flatnonzero((features != features[first][inverse.reshape(-1)]).any(axis=1))
+    known = np.where(np.isnan(features), np.inf, features)  # missing values are equal
+    differs = np.flatnonzero((known != known[first][inverse.reshape(-1)]).any(axis=1))
     if len(differs):
         u, v = (int(end) for end in pairs[differs[0]])
         raise GraphError(

@@ -68,7 +68,7 @@ class Feature:
 
     def value_name(self, value: float) -> str:
         """Return the name of a value, or the number itself where it has none."""
-        name = self.values.get(float(value))
+        name = "missing" if math.isnan(value) else self.values.get(float(value))
         return f"{value:g}" if name is None else name
 
     def __hash__(self) -> int:
@@ -257,7 +257,7 @@ def is_quantity(column: npt.NDArray[np.float64], feature: Feature | None) -> boo
     """Return whether a feature is numeric with many or fractional values, which never repeat exactly."""
     if feature is not None and feature.kind != "numeric":
         return False
-    values = np.unique(column)
+    values = np.unique(column[~np.isnan(column)])
     return len(values) > MOST_VALUES or bool((values != np.floor(values)).any())
 
 

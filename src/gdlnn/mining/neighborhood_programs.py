@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from gdlnn import _core
 from gdlnn.errors import MiningError
-from gdlnn.gdl.program import ANY, EdgeDescription, Interval, NodeDescription, Program
+from gdlnn.gdl.program import ANY, EdgeDescription, NodeDescription, Program, exact_intervals
 from gdlnn.graphs.arrays import GraphArrays
+from gdlnn.graphs.graph import MAX_FEATURE
 from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.graphs.schema import is_quantity
 from gdlnn.graphs.structure import structure_is_wanted
@@ -210,9 +211,10 @@ class _Values:
             names = [features[c].name if features else str(c + 1) for c in quantities]
             logger.info("neighborhoods: %s feature(s) %s are quantities and left unconstrained", what, names)
         # A value that all nodes share excludes nothing and is left out.
-        self._used = [c for c in used if c not in quantities and len(table) and np.ptp(table[:, c]) > 0]
+        known = np.where(np.isnan(table), 2 * MAX_FEATURE, table)  # a missing value is one of its own
+        self._used = [c for c in used if c not in quantities and len(table) and np.ptp(known[:, c]) > 0]
         if self._used:
-            rows = np.ascontiguousarray(table[:, self._used])
+            rows = np.ascontiguousarray(known[:, self._used])
             self.colors = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int32)
         else:
             self.colors = np.zeros(len(table), dtype=np.int32)
@@ -224,8 +226,7 @@ class _Values:
         if color not in self._vectors:
             exact = [ANY] * self._table.shape[1]
             for column in self._used:
-                value = float(self._table[row, column]) + 0.0
-                exact[column] = Interval(value, value)
+                (exact[column],) = exact_intervals([float(self._table[row, column]) + 0.0])
             self._vectors[color] = tuple(exact) if self._used else None
         return self._vectors[color]
 

@@ -20,7 +20,7 @@ from gdlnn.model.base import ProgramModel
 from gdlnn.model.domain import Domain
 from gdlnn.model.inputs import Conversion, as_graphs, check_direction, check_schemas
 from gdlnn.model.layer import Activation, GDLTransformer
-from gdlnn.model.training_graphs import TrainingGraphs, TrainingValues
+from gdlnn.model.training_graphs import TrainingGraphs, TrainingValues, report_missing
 from gdlnn.model.vocabulary import Neighborhoods, RunOptions, Source, Vocabulary, make_sources, union
 from gdlnn.progress import stage
 
@@ -166,6 +166,7 @@ class GDLNNEstimator(ProgramModel):
         if train.reading is not None:  # so that pictures show programs as parts of molecules
             with stage("finding examples"):
                 self.programs_ = self.layer_.programs = self.programs_.with_examples(train)
+        report_missing(train)
         with stage("recording the training graphs"):
             self.training_values_ = TrainingValues.of(train)
             self.training_graphs_ = TrainingGraphs.of(train, val)

@@ -31,9 +31,9 @@ class PooledFeatures:
 
     The columns are the numbers of nodes and edges, and for every feature either shares or statistics. A
     nominal or ordinal feature, or one without a schema that has few whole-number values, gives the share of
-    nodes (edges) with each value seen in training. Any other gives mean, maximum and sum. Sizes and sums
-    are taken as log(1 + |x|) with their sign. The columns do not depend on the order of nodes or edges;
-    features of molecules that depend on how a molecule is written are left out.
+    nodes (edges) with each value seen in training. Any other gives mean, maximum and sum of the values that
+    are not missing. Sizes and sums are taken as log(1 + |x|) with their sign. The columns do not depend on
+    the order of nodes or edges; features of molecules that depend on how a molecule is written are left out.
 
     Parameters
     ----------
@@ -89,17 +89,19 @@ class PooledFeatures:
             # Graphs without nodes (or edges) have no say in how many features there are, and pool to zeros.
             full = np.flatnonzero(sizes[of])
             tables = [_features(graphs[i], of) for i in full]
+            owner = np.repeat(full, sizes[of][full])
             width = len(self.values_[of])
             table = np.concatenate(tables) if tables else np.zeros((0, width))
             for feature, values in enumerate(self.values_[of]):
                 if values == []:
                     continue
                 pooled = np.zeros((len(graphs), len(STATISTICS) if values is None else len(values)))
-                column = table[:, feature]
+                column, rows, counts = table[:, feature], full, sizes[of][full]
                 if values is None:  # sorted, so that sums do not depend on the order of nodes
-                    owner = np.repeat(np.arange(len(full)), sizes[of][full])
-                    column = column[np.lexsort((column, owner))]
-                pooled[full] = _pool(column, sizes[of][full], values)
+                    there = ~np.isnan(column)
+                    column = column[there][np.lexsort((column[there], owner[there]))]
+                    rows, counts = np.unique(owner[there], return_counts=True)
+                pooled[rows] = _pool(column, counts, values)
                 columns.append(pooled)
         if self.properties:
             columns.append(molecule_properties(graphs))
@@ -177,7 +179,7 @@ def features_with_values(
 
 def _values(feature: Feature, column: FloatArray) -> list[float] | None:
     """Return the values to count, or None for a feature that is a quantity."""
-    seen = np.unique(column)
+    seen = np.unique(column[~np.isnan(column)])
     whole = bool((seen == np.floor(seen)).all())
     if feature.kind == "nominal" or (whole and len(seen) <= MAX_VALUES):
         return [float(value) for value in seen]

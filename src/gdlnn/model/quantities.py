@@ -121,10 +121,12 @@ class Quantities:
                 continue
             groups: list[tuple[tuple[tuple[int, float], ...], Any]] = [((), np.ones(len(table), dtype=bool))]
             if nominal:
-                combinations, code = np.unique(table[:, nominal], axis=0, return_inverse=True)
+                known = np.where(np.isnan(table[:, nominal]), np.inf, table[:, nominal])
+                combinations, code = np.unique(known, axis=0, return_inverse=True)
                 groups += [
                     (tuple(zip(nominal, values.tolist(), strict=True)), code.reshape(-1) == number)
                     for number, values in enumerate(combinations)
+                    if np.isfinite(values).all()
                 ]
             for values, rows in groups:
                 n_graphs = len(np.unique(owner[rows]))

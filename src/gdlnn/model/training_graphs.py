@@ -142,6 +142,18 @@ def _columns(schema: Schema | None, n_node: int, n_edge: int) -> Columns:
     )
 
 
+def report_missing(data: GraphDataset) -> None:
+    """Warn of missing values, with one message for each feature."""
+    for of in ("node", "edge"):
+        features = getattr(data.schema, of) if data.schema else ()
+        counts = sum(
+            np.isnan(table).sum(axis=0) for g in data.graphs if len(table := getattr(g, f"{of}_features"))
+        )
+        for column in np.flatnonzero(counts):
+            name = features[column].name if features else f"{of} feature {column}"
+            logger.warning("%d missing values in %s: they satisfy no condition", counts[column], name)
+
+
 class TrainingValues:
     """The values of nominal features in training; others match no condition and are reported once.
 
@@ -166,7 +178,8 @@ class TrainingValues:
             for column, feature in enumerate(features):
                 if feature.kind == "nominal":
                     known = [np.unique(table[:, column]) for table in tables if len(table)]
-                    found.append((of, column, feature, np.unique(np.concatenate(known or [np.zeros(0)]))))
+                    values = np.unique(np.concatenate(known or [np.zeros(0)]))
+                    found.append((of, column, feature, values[~np.isnan(values)]))
         return cls(found)
 
     def new_values(self, graphs: Sequence[Graph]) -> Iterator[tuple[str, Feature, IntArray, float]]:
@@ -181,7 +194,7 @@ class TrainingValues:
                 if kind != of:
                     continue
                 values = whole[:, column]
-                strange = ~among(values, known)
+                strange = ~among(values, known) & ~np.isnan(values)
                 if strange.any():
                     owner = np.repeat(full, [len(tables[i]) for i in full])
                     for value in np.unique(values[strange]).tolist():
