@@ -111,11 +111,10 @@ def induced_program(graph: Graph, nodes: Sequence[int]) -> Program:
     """Return the program that describes some nodes and the edges between them with exactly their values."""
     names = {node: f"x{i}" for i, node in enumerate(nodes)}
     described = tuple(
-        NodeDescription(names[node], exact_intervals(graph.node_features[node].tolist()) or None)
-        for node in nodes
+        NodeDescription(names[node], exact_intervals(graph.node_features[node].tolist())) for node in nodes
     )
     edges = tuple(
-        EdgeDescription(names[u], names[v], exact_intervals(graph.edge_features[i].tolist()) or None)
+        EdgeDescription(names[u], names[v], exact_intervals(graph.edge_features[i].tolist()))
         for i, (u, v) in enumerate(graph.edges.tolist())
         if u in names and v in names
     )

@@ -36,11 +36,6 @@ class Interval(NamedTuple):
 ANY = Interval()
 
 
-def exact_intervals(values: Iterable[float]) -> tuple[Interval, ...]:
-    """Return the intervals of one value each; a missing value has no condition."""
-    return tuple(ANY if math.isnan(value) else Interval(value, value) for value in values)
-
-
 KEYWORDS = frozenset({"node", "edge", "program"})
 _NAME = re.compile(r"[^\W\d]\w*")
 Intervals = tuple[Interval, ...]
@@ -98,6 +93,12 @@ def checked_intervals(intervals: Iterable[tuple[float, float]] | None, where: st
         return _normalized(tuple(pair if type(pair) is Interval else tuple(pair) for pair in intervals))
     except ProgramError as error:
         raise ProgramError(f"{where}: {error}") from None
+
+
+def exact_intervals(values: Iterable[float]) -> Intervals | None:
+    """Return the intervals of one value each; a missing value has no condition."""
+    found = tuple(ANY if math.isnan(value) else Interval(value, value) for value in values)
+    return found if any(interval != ANY for interval in found) else None
 
 
 @lru_cache(maxsize=4096)  # the programs of a model have few different vectors
@@ -233,15 +234,9 @@ class Program:
     @classmethod
     def from_graph(cls, graph: Graph) -> Program:
         """Return the most specific program of a graph: variables x0, x1, … and every value as an interval."""
-
-        def vectors(matrix: FloatArray) -> list[Intervals | None]:
-            if not matrix.shape[1]:
-                return [None] * len(matrix)
-            return [exact_intervals(row) for row in matrix.tolist()]
-
         names = [f"x{i}" for i in range(graph.n_nodes)]
-        nodes = map(NodeDescription, names, vectors(graph.node_features))
-        ends = zip(graph.edges.tolist(), vectors(graph.edge_features), strict=True)
+        nodes = map(NodeDescription, names, map(exact_intervals, graph.node_features.tolist()))
+        ends = zip(graph.edges.tolist(), map(exact_intervals, graph.edge_features.tolist()), strict=True)
         edges = (EdgeDescription(names[u], names[v], vector) for (u, v), vector in ends)
         return cls._trusted(tuple(nodes), tuple(edges))
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gdlnn import _core
 from gdlnn.errors import MiningError
-from gdlnn.gdl.program import ANY, EdgeDescription, NodeDescription, Program, exact_intervals
+from gdlnn.gdl.program import EdgeDescription, NodeDescription, Program, exact_intervals
 from gdlnn.graphs.arrays import GraphArrays
 from gdlnn.graphs.graph import MAX_FEATURE
 from gdlnn.graphs.molecules import hidden_by_default
@@ -224,10 +224,9 @@ class _Values:
         """Return the conditions that hold for a node or edge; equal ones are one object."""
         color = int(self.colors[row])
         if color not in self._vectors:
-            exact = [ANY] * self._table.shape[1]
-            for column in self._used:
-                (exact[column],) = exact_intervals([float(self._table[row, column]) + 0.0])
-            self._vectors[color] = tuple(exact) if self._used else None
+            values = np.full(self._table.shape[1], np.nan)
+            values[self._used] = self._table[row, self._used] + 0.0
+            self._vectors[color] = exact_intervals(values.tolist())
         return self._vectors[color]
 
 
