@@ -83,7 +83,9 @@ class PooledFeatures:
     def transform(self, X: GraphsLike) -> FloatArray:
         """Return one row of pooled features per graph."""
         graphs = as_graphs(X)
-        sizes = {of: np.array([len(_features(graph, of)) for graph in graphs]) for of in ("node", "edge")}
+        sizes = {
+            of: np.array([len(_features(g, of)) for g in graphs], dtype=np.int64) for of in ("node", "edge")
+        }
         columns = [np.log1p(sizes[of])[:, None] for of in ("node", "edge")]
         for of in ("node", "edge"):
             # Graphs without nodes (or edges) have no say in how many features there are, and pool to zeros.
