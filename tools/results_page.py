@@ -58,7 +58,7 @@ def chosen_rows(file: Path, heading: str, names: str, means: bool) -> list[list[
     if missing := [name for name in wanted if name not in by_name]:
         raise SystemExit(f"{file.name}: expected the rows {wanted}, got a table without {missing}")
     chosen = [by_name[name] for name in wanted]
-    return [head, *(means_of(chosen, heading == "Log loss") if means else chosen)]
+    return [head, *(means_of(chosen, heading.startswith("Log loss")) if means else chosen)]
 
 
 def shown(wanted: str) -> str:
