@@ -3,9 +3,9 @@
 Needs playwright and Chromium: `make test-browser` installs both where it can. Skipped without them.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,18 +17,6 @@ from gdlnn.graphs.molecules import MOLECULE_SCHEMA, molecule_graph
 from gdlnn.report import ReportOptions, build_report, render_report
 from reference.chromium import faults
 from reference.report_models import HOSTILE, molecules, motifs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-# What is cut off at the right edge of its own box, or lies outside the page.
-CLIPPED = """() => [...document.querySelectorAll("body *")].filter(e => {
-    const box = e.getBoundingClientRect(), style = getComputedStyle(e);
-    if (!box.width || e.closest("svg, .skip, noscript, script, template")) return false;
-    const hides = ["hidden", "clip", "auto", "scroll"].includes(style.overflowX) && e.tagName !== "INPUT";
-    return (hides && e.scrollWidth > e.clientWidth + 1) || box.right > innerWidth + 1 || box.left < -1;
-}).map(e => e.outerHTML.slice(0, 120))"""
 
 
 def written(folder: Path, name: str, page: str) -> Path:
@@ -125,9 +113,6 @@ def shown(page: Any, what: str) -> int:
     return int(page.locator(f"#{what}-count").inner_text().split()[0])
 
 
-# --- what a chemist sees ----------------------------------------------------------------------------------
-
-
 def test_a_named_group_is_named_and_lit(opened: Opened, nitro_file: Path) -> None:
     page = opened(nitro_file)
     assert "nitro group, +27" in page.locator("svg .tag").all_text_contents()
@@ -153,35 +138,6 @@ def test_hostile_names_are_shown_as_they_are(opened: Opened, molecule_file: Path
     assert HOSTILE[0] in opened(nitro_file).locator("h2").inner_text()
 
 
-# --- patterns ---------------------------------------------------------------------------------------------
-
-
-def test_patterns_are_searched_sorted_and_paged(
-    opened: Opened, page_file: Path, report: dict[str, Any]
-) -> None:
-    page = opened(page_file)
-    rows = {row["index"]: row for row in report["programs"]}
-    assert shown(page, "pattern") == len(report["patterns"])
-    wanted = [p for p in report["patterns"] if any("ring" in rows[i]["words"].lower() for i in p["programs"])]
-    page.locator("#pattern-search").fill("ring")
-    assert shown(page, "pattern") == len(wanted)
-    page.locator("#pattern-search").fill("")
-    page.locator("#pattern-class").select_option(label="house")
-    assert set(page.locator("#pattern-list .tag").all_inner_texts()) <= {"for house"}
-    page.locator("#pattern-class").select_option(label="every class")
-    page.locator("#pattern-sort").select_option(value="n_matched")
-    order = [int(card.get_attribute("data-index")) for card in page.locator("#pattern-list .pattern").all()]
-    counts = [rows[index]["n_matched"] for index in order]
-    assert counts == sorted(counts, reverse=True)
-    assert len(counts) == min(8, len(report["patterns"]))
-    later = page.locator("#pattern-pager").get_by_text("Later")
-    if len(report["patterns"]) > 8:
-        later.click()
-        assert int(page.locator("#pattern-list .pattern").first.get_attribute("data-index")) not in order
-    page.locator("#pattern-search").fill("no such words")
-    assert page.locator("#pattern-list .pattern").count() == 0
-
-
 def test_a_pattern_leads_to_its_graphs(opened: Opened, page_file: Path, report: dict[str, Any]) -> None:
     page = opened(page_file)
     for pattern in report["patterns"][:8]:
@@ -195,9 +151,6 @@ def test_a_pattern_leads_to_its_graphs(opened: Opened, page_file: Path, report: 
         assert shown(page, "graph") == n
     page.locator("#graph-pattern").click()
     assert shown(page, "graph") == len(report["graphs"])
-
-
-# --- graphs -----------------------------------------------------------------------------------------------
 
 
 def test_pointing_at_a_program_lights_it_and_a_click_keeps_it(
@@ -270,21 +223,6 @@ def test_what_is_enough_and_what_would_change_it_unfold(
             )
             card.locator(f"details.{kind} summary").click()
             marks.wait_for(state="hidden")
-
-
-# --- themes, widths, print --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("which", ["molecule_file", "page_file", "nitro_file"])
-@pytest.mark.parametrize("width", [1280, 390])
-def test_nothing_is_clipped_or_runs_out_of_the_page(
-    opened: Opened, which: str, width: int, request: pytest.FixtureRequest
-) -> None:
-    page = opened(request.getfixturevalue(which), width)
-    for details in page.locator("details").all():
-        details.evaluate("e => { e.open = true; }")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.evaluate(CLIPPED) == []
 
 
 @pytest.mark.parametrize("which", ["molecule_file", "page_file", "nitro_file"])

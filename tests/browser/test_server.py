@@ -119,16 +119,6 @@ def test_a_smiles_gives_a_prediction_and_a_picture(page: Any, molecules: tuple[P
     )
 
 
-def test_a_bad_smiles_is_answered_with_a_readable_message(page: Any) -> None:
-    ask(page, "C(C")
-    alert = page.locator("#message")
-    alert.wait_for()
-    assert alert.inner_text().startswith("C(C: not a SMILES")
-    assert page.locator("#submit").is_enabled()
-    asked(page, "CCO")
-    assert alert.is_hidden()
-
-
 def test_a_link_opens_the_same_explanation_and_stays_in_the_browser(browser: Any, server: LiveServer) -> None:
     problems: list[str] = []
     page = opened(browser, server.url, problems)

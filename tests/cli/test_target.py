@@ -1,7 +1,5 @@
 """`gdlnn train --target` and what follows: predictions with intervals, explanations, reports."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,6 @@
 """What commands print: names from files do nothing to a terminal, whatever is printed and where."""
 
 import contextlib
-import sys
 from pathlib import Path
 
 import pytest
@@ -88,17 +87,3 @@ def test_alerts_and_predictions_of_molecules(
         said = capfd.readouterr()
         assert not DRIVES & set(said.out + said.err)
     assert (files / f"{EVIL}.csv").exists(), "it went so far"
-
-
-def test_a_table_of_predictions_is_escaped_on_a_terminal_alone(
-    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(files)
-    shown = []
-    for terminal in (False, True):
-        monkeypatch.setattr(sys.stdout, "isatty", lambda terminal=terminal: terminal)
-        with contextlib.suppress(SystemExit):
-            main(["predict", "m.gdlnn", "d.gdlds", "-o", "-", "-q"])
-        shown.append(capsys.readouterr().out)
-    assert EVIL in shown[0]
-    assert shown[1] == printable(shown[0])

@@ -1,13 +1,12 @@
 """Pictures and pages: well-formed, the same every time, nothing on top of anything, nothing fetched."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -23,9 +22,6 @@ from gdlnn.explain.explanation import Contributions, Method
 from gdlnn.explain.pictures import draw_explanation, explanation_page
 from gdlnn.graphs.molecules import MOLECULE_SCHEMA, molecule_graph
 from reference.explain_models import motif_data, motif_model
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def parsed(svg: str) -> ElementTree.Element:
@@ -156,9 +152,6 @@ def test_names_cannot_break_out_of_the_markup() -> None:
     assert parsed(e.draw()) is not None
 
 
-# --- the renderer -------------------------------------------------------------------------------------------
-
-
 def molecule(smiles: str) -> Graph:
     return molecule_graph(Chem.MolFromSmiles(smiles), name=smiles)
 
@@ -214,9 +207,6 @@ def test_an_outline_goes_around_its_nodes_and_no_others() -> None:
     assert contour(places, [], [], 10) == []
 
 
-# --- what an explanation shows ------------------------------------------------------------------------------
-
-
 NITRO = (
     "node n <atom = N, charge = 1> node o <atom = O, charge = -1> node p <atom = O> "
     "edge (n, o) <bond = single> edge (n, p) <bond = double>"
@@ -254,20 +244,6 @@ def test_pages_allow_nothing_inline() -> None:
     assert allowed == [base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode()]
     assert "unsafe" not in page.partition("<style>")[0]
     assert "<script" not in page
-
-
-# --- programs over molecules ------------------------------------------------------------------------------
-
-
-def test_a_program_without_an_example_is_drawn_from_its_conditions() -> None:
-    whole = Program.from_graph(molecule_graph(Chem.MolFromSmiles("CC(=O)[O-]")))
-    assert ">−</text>" in draw_program(whole, MOLECULE_SCHEMA)
-    vague = Program.parse("node x <atom = N> node y edge (x, y)", MOLECULE_SCHEMA)
-    assert "rx='8'" in draw_program(vague, MOLECULE_SCHEMA)
-    wrong = draw_program(vague, MOLECULE_SCHEMA, example=("CC", (0,)))  # an atom is missing
-    assert "rx='8'" in wrong
-    broken = draw_program(vague, MOLECULE_SCHEMA, example=("C1C", (0, 1)))
-    assert "rx='8'" in broken
 
 
 def test_examples_are_found_and_kept(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Contributions: they add up, say which side they are on, and go down to nodes and edges."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

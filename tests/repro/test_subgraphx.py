@@ -86,15 +86,6 @@ def test_sampled_shapley_values_are_those_of_all_orders(
     assert sampler([part_of(part)])[0] == pytest.approx(brute_force(game, part, players), abs=0.05)
 
 
-def test_shapley_values_do_not_depend_on_what_is_asked_with_them() -> None:
-    game: Any = Game()
-    several = [part_of([2]), part_of([2, 3]), part_of([0, 1, 2])]
-    sampler = ShapleySampler(game, Neighbours.of(path_graph()), 2, 50, np.random.default_rng(0))
-    together = sampler(several)
-    assert [sampler([part])[0] for part in reversed(several)] == together[::-1].tolist()
-    assert len(sampler([])) == 0
-
-
 def test_the_tree_finds_the_best_part_of_every_size() -> None:
     """With walks enough for all parts, the best of each size is the best there is."""
     worth = dict.fromkeys(range(1 << 7), 0.0)
