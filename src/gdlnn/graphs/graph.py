@@ -256,7 +256,7 @@ def same_bytes(values: FloatArray) -> FloatArray:
 
 def json_rows(matrix: npt.NDArray[Any]) -> list[Any]:
     """Return a matrix as JSON values; a missing one is null."""
-    rows: list[Any] = np.where(np.isnan(matrix), None, matrix).tolist()
+    rows: list[Any] = np.where(np.isnan(matrix), np.array(None), matrix).tolist()
     return rows
 
 
