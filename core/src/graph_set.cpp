@@ -170,10 +170,9 @@ void GraphSet::collect_edge_types(const std::vector<std::int64_t> &edge_offsets)
                 return std::lexicographical_compare(known, known + c_, wanted, wanted + c_,
                                                     value_less);
             });
-        if (place != sorted.end() && !std::lexicographical_compare(row, row + c_,
-                                                                  edge_type_features(*place),
-                                                                  edge_type_features(*place) + c_,
-                                                                  value_less)) {
+        if (place != sorted.end() &&
+            !std::lexicographical_compare(row, row + c_, edge_type_features(*place),
+                                          edge_type_features(*place) + c_, value_less)) {
             edge_types_[e] = *place;
             continue;
         }

@@ -47,8 +47,7 @@ std::vector<std::int32_t> row_ranks(const double *table, int n, int width) {
     std::iota(order.begin(), order.end(), 0);
     const auto less = [&](int a, int b) {
         return std::lexicographical_compare(table + a * width, table + (a + 1) * width,
-                                            table + b * width, table + (b + 1) * width,
-                                            value_less);
+                                            table + b * width, table + (b + 1) * width, value_less);
     };
     std::sort(order.begin(), order.end(), less);
     for (int i = 1; i < n; ++i)

@@ -68,9 +68,7 @@ struct EncodedGraph {
 };
 
 // The order of feature values: a missing one (NaN) comes after all others and equals itself.
-inline bool value_less(double a, double b) {
-    return std::isnan(b) ? !std::isnan(a) : a < b;
-}
+inline bool value_less(double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; }
 
 struct FeatureColumn {
     double lowest = 0;
