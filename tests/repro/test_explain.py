@@ -76,7 +76,7 @@ def test_every_explainer_leaves_cells_that_are_not_repeated(filled: Path) -> Non
             assert all(0 <= len(point["nodes"]) <= graph["n_nodes"] for point in graph["points"])
             assert 0 <= graph["points"][0]["truth"]["jaccard_at_size"] <= 1
             listed = [p.get("n_supporting", 0) + p.get("n_opposing", 0) for p in graph["points"]]
-            assert any(listed) == (EXPLAINERS[cell["method"]].technique == "contribution")
+            assert not any(listed) or EXPLAINERS[cell["method"]].technique == "contribution"
     before = (filled / "explain.jsonl").read_bytes()
     cells_of(filled, ALL)
     assert (filled / "explain.jsonl").read_bytes() == before

@@ -92,7 +92,7 @@ def test_a_method_has_a_row_for_each_number_of_configurations(tmp_path: Path) ->
     assert "- GCN on MUTAG: ModuleNotFoundError: no PyG" in text
     assert "*GIN in the paper* | 94.0 ± 5.1" in text
     lines = (tmp_path / "accuracy-paper.csv").read_text().splitlines()
-    assert lines[0].startswith("# python -m repro ")
+    assert lines[0].startswith("# python -m repro")
     assert [line.split(",")[:4] for line in lines[1:]] == [
         ["dataset", "row", "cells", "accuracy"],
         ["MUTAG", "gin", "1", "0.5"],

@@ -59,7 +59,7 @@ def load_jsonl(path: str | os.PathLike[str], *, on_error: OnError = "raise") -> 
     graphs: list[Graph] = []
     values: list[tuple[Any, ...]] = []
     skipped: list[SkippedRow] = []
-    for row in map(kind.read, lines):
+    for row in map(kind.read_with_label, lines):
         if row.graph is not None:
             title = row.graph.name or f"{kind.name}/{len(graphs)}"
             graphs.append(row.graph._renamed(kind.schema, title))
@@ -98,6 +98,10 @@ class JsonlKind:
 
     def read(self, row: Row) -> Row:
         """Return a line with its graph, identifier and SMILES, or with the reason why it cannot be read."""
+        return self.read_with_label(row)._replace(cells=())
+
+    def read_with_label(self, row: Row) -> Row:
+        """Return the same with the label and the other values of a dataset as cells."""
         if row.reason:
             return row
         try:
