@@ -144,8 +144,10 @@ def test_bad_rows_of_a_table_are_rows_with_a_reason(tmp_path: Path) -> None:
     assert [row.reason for row in rows if row.graph is None][:5] == [
         "line 3: expected 2 cells, got 1",
         "line 4: expected text, got binary data",
-        "line 5: expected UTF-8 text, got invalid start byte; if the table is in Latin-1, as older programs "
-        "write it, choose that encoding (--encoding latin-1)",
+        (
+            "line 5: expected UTF-8 text, got invalid start byte; if the table is in Latin-1, as older "
+            "programs write it, choose that encoding (--encoding latin-1)"
+        ),
         "line 6: expected a line of at most 1,048,576 bytes, got a longer one",
         "more than one line; is a quote not closed?",
     ]
