@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from array import array
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from gdlnn.datasets.opening import MAX_LINE, byte_lines, read_lines
+from gdlnn.datasets.opening import read_lines
 from gdlnn.errors import DatasetError
 from gdlnn.graphs import Feature, GraphDataset, Schema, Table
 from gdlnn.graphs.arrays import GraphArrays, offsets_of
@@ -262,30 +260,27 @@ def _ground_truth(arrays: GraphArrays, truth: BoolArray) -> Table:
 # --- numbers ------------------------------------------------------------------------------------------------
 
 
-def read_numbers(path: Path, *, columns: int | None = None, whole: bool = False) -> npt.NDArray[np.float64]:
+def read_numbers(path: Path, *, columns: int | None = None, whole: bool = False) -> FloatArray:
     """Return a file of numbers, one row per line, separated by commas or blanks.
 
-    Row i is line i + 1: an empty line is an error, save at the end. A file without rows gives shape (0,
-    columns).
+    A file without rows gives shape (0, columns).
     """
-    values, width, empty = (
-        array("d"),
-        columns,
-        0,
-    )  # a list of lists would take many times the size of the file
-    for number, line in enumerate(byte_lines(path), start=1):
-        cells = line.removeprefix(b"\xef\xbb\xbf" if number == 1 else b"").replace(b",", b" ").split()
-        if not cells:
-            empty = empty or number
-            continue
-        width = width or len(cells)
-        good = not empty and len(cells) == width and len(line) <= MAX_LINE
-        numbers = _floats(cells) if good else None
-        if numbers is None:
-            text = "an empty line" if empty else repr(line[:60].decode("utf-8", "replace").strip())
-            raise DatasetError(f"{path.name}, line {empty or number}: expected {width} number(s), got {text}")
-        values.extend(numbers)
-    found = np.array(values).reshape(-1, width or columns or 1) if width else np.zeros((0, columns or 0))
+    try:
+        text = path.read_text(encoding="utf-8-sig", errors="replace").rstrip()
+    except OSError as error:
+        raise DatasetError(f"{path.name}: cannot be read: {error.strerror or error}") from error
+    if not text:
+        return np.zeros((0, columns or 0))
+    lines = text.replace(",", " ").split("\n")
+    width = columns or len(lines[0].split())
+    try:
+        found = np.loadtxt(lines, ndmin=2, comments=None)
+    except ValueError:
+        found = np.zeros((0, 0))
+    if found.shape != (len(lines), width):
+        number = next((i for i, line in enumerate(lines) if not _has_numbers(line, width)), 0)
+        got = repr(text.split("\n")[number].strip()[:60]) if lines[number].strip() else "an empty line"
+        raise DatasetError(f"{path.name}, line {number + 1}: expected {width} number(s), got {got}")
     # From 2**53 on a double no longer holds every whole number.
     fits = (np.floor(found) == found) & (np.abs(found) < 2**53) if whole else np.abs(found) <= MAX_FEATURE
     if not fits.all():
@@ -295,8 +290,8 @@ def read_numbers(path: Path, *, columns: int | None = None, whole: bool = False)
     return found
 
 
-def _floats(cells: list[bytes]) -> list[float] | None:
+def _has_numbers(line: str, width: int) -> bool:
     try:
-        return None if any(b"_" in cell for cell in cells) else list(map(float, cells))  # not 10 for 1_0
+        return len(line.split()) == width and np.loadtxt([line], comments=None).size == width
     except ValueError:
-        return None
+        return False
