@@ -102,7 +102,7 @@ def data_fingerprint(data: GraphDataset) -> str:
     digest = hashlib.blake2b(digest_size=8)
     for array in arrays:
         digest.update(str(array.shape).encode() + np.ascontiguousarray(array).tobytes())
-    digest.update(json.dumps([flat.directed, None if data.y is None else data.y.tolist()]).encode())
+    digest.update(json.dumps([flat.is_directed, None if data.y is None else data.y.tolist()]).encode())
     return digest.hexdigest()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gdlnn.datasets import load_sdf, load_smiles
+from gdlnn.datasets import load_jsonl, load_sdf, load_smiles
 from gdlnn.datasets.molecules import parse_smiles
 from gdlnn.errors import DatasetError
 from gdlnn.graphs import GraphDataset
@@ -75,10 +75,10 @@ def test_how_molecules_are_read_is_kept(tmp_path: Path) -> None:
     acetic_acid = dataset.graphs[2]
     assert acetic_acid.n_nodes == 4
     assert set(acetic_acid.node_features[:, 1]) == {0}  # no charge
-    dataset.save(tmp_path / "drugs.gdlds")
+    dataset.save(tmp_path / "drugs.jsonl")
     reading = MoleculeReader("default", "largest", "parent")
     assert reading == dataset.reading == dataset.take([0]).reading
-    assert reading == GraphDataset.load(tmp_path / "drugs.gdlds").reading
+    assert reading == load_jsonl(tmp_path / "drugs.jsonl").reading
 
 
 @pytest.mark.parametrize(

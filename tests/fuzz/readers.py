@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 import gdlnn
-from gdlnn.datasets import load_jsonl, load_sdf, load_smiles, save_jsonl
+from gdlnn.datasets import load_jsonl, load_sdf, load_smiles
 from reference.hostile_tables import SHEET_MEMBERS, sheet_of
 
 MOST_SECONDS = 10.0  # of CPU time for a file of a few kilobytes
@@ -114,7 +114,6 @@ def _written(write: Callable[[Path], Any]) -> bytes:
 
 TARGETS: dict[str, Callable[[bytes], str]] = {
     "model": reader(gdlnn.load_model, "m.gdlnn", list(members(MODEL.read_bytes()))),
-    "dataset": reader(gdlnn.GraphDataset.load, "d.gdlds", list(members(_written(MOTIFS.save)))),
     "programs": reader(gdlnn.ProgramSet.load, "p.gdl"),
     "gdl": reader(_parse, "p.gdl"),
     "tu": reader(lambda path: gdlnn.load_tu(path, min_classes=1), "TOY"),
@@ -140,7 +139,7 @@ SOUND: dict[str, Callable[[], list[bytes]]] = {
     "programs": lambda: [_mine().to_text().encode()],
     "gdl": lambda: [PROGRAM + b"edge (x, y) <[1, 1]> /* more */\n", b"node x"],
     "tu": lambda: [CUT.join((*TU_GRAPHS, b"1.5\n2\n3\n4\n")), CUT.join(TU_GRAPHS[:3])],
-    "jsonl": lambda: [_written(lambda path: save_jsonl(MOTIFS, path)), b'{"nodes": [1], "edges": []}\n'],
+    "jsonl": lambda: [_written(lambda path: MOTIFS.save(path)), b'{"nodes": [1], "edges": []}\n'],
     "table": lambda: [TABLE.to_csv(index=False).encode(), b'active;smiles\n"1";C[N+](C)C\n'],
     "xlsx": lambda: [sheet_of([list(TABLE), *TABLE.values.tolist()])],
     "parquet": lambda: [TABLE.to_parquet(), TABLE.to_parquet(compression=None)],

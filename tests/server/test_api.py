@@ -170,10 +170,9 @@ def test_graphs_as_json(motifs: tuple[TestClient, Any, GraphDataset]) -> None:
 
 
 def test_graphs_of_a_file(motifs: tuple[TestClient, Any, GraphDataset], tmp_path: Path) -> None:
-    from gdlnn.datasets.jsonl import save_jsonl
 
     client, model, test = motifs
-    save_jsonl(test, tmp_path / "test.jsonl")
+    test.save(tmp_path / "test.jsonl")
     content = (tmp_path / "test.jsonl").read_bytes()
     rows = client.post("/predict/file", params={"kind": "jsonl"}, content=content).json()["rows"]
     assert [row["label"] for row in rows] == model.predict(test).tolist()

@@ -11,7 +11,7 @@ import numpy as np
 
 from gdlnn.datasets.opening import read_lines
 from gdlnn.errors import DatasetError
-from gdlnn.graphs import Feature, GraphDataset, Schema, Table
+from gdlnn.graphs import Feature, GraphDataset, Schema
 from gdlnn.graphs.arrays import GraphArrays, offsets_of
 from gdlnn.graphs.graph import MAX_FEATURE
 
@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 
 NODE_FILES = ("node_labels", "node_attributes")
 EDGE_FILES = ("edge_labels", "edge_attributes")
-SUFFIXES = ("A", "graph_indicator", "graph_labels", *NODE_FILES, *EDGE_FILES, "edge_gt", "label_readme")
 """The optional files of a TU dataset, named like NAME_A.txt; labels come before attributes."""
-
-
 _NAMES = re.compile(
     r"^(Node|Edge|Class) labels were converted to integer values using this map:(.*?)(?=^\w+ labels|^===|\Z)",
     re.MULTILINE | re.DOTALL,
@@ -96,6 +93,7 @@ class _Reader:
             ends - offsets[owner][:, None],
             features,
             offsets_of(np.bincount(owner, minlength=len(y)).astype(np.int64)),
+            np.zeros(len(y), dtype=bool),
         )
         names = self._value_names()
         classes = {int(label): name for label, name in next(iter(names.get("Class", [])), {}).items()}
@@ -104,9 +102,14 @@ class _Reader:
         if not node_blocks:
             schema = replace(schema, node=(Feature("degree"),))
             arrays = arrays.with_degrees()
-        table = None if truth is None else _ground_truth(arrays, truth)
         titles = [f"{self.prefix}/{i}" for i in range(len(y))]
-        return GraphDataset(arrays.graphs(schema, titles), y, schema, self.prefix, table=table)
+        data = GraphDataset(arrays.graphs(schema, titles), y, schema, self.prefix)
+        if truth is not None:  # a node belongs to the motif when one of its edges does
+            in_motif = np.zeros(n_nodes, dtype=bool)
+            in_motif[arrays.global_edges()[truth].reshape(-1)] = True
+            data.node_masks = np.split(in_motif, arrays.node_offsets[1:-1])
+            data.edge_masks = np.split(truth, arrays.edge_offsets[1:-1])
+        return data
 
     def _need(self, suffix: str) -> Path:
         path = self.file(suffix)
@@ -245,16 +248,6 @@ def _features(blocks: list[tuple[str, FloatArray]], names: Sequence[dict[float, 
             title = stem if width == 1 else f"{stem}_{i + 1}"
             found.append(Feature(title, "nominal" if labels else "numeric", values))
     return tuple(found)
-
-
-def _ground_truth(arrays: GraphArrays, truth: BoolArray) -> Table:
-    """Cut the ground truth into graphs; a node belongs to the motif when one of its edges does."""
-    nodes = np.zeros(len(arrays.node_features), dtype=bool)
-    nodes[arrays.global_edges()[truth].reshape(-1)] = True
-    return Table(
-        node_masks=list(np.split(nodes, arrays.node_offsets[1:-1])),
-        edge_masks=list(np.split(truth, arrays.edge_offsets[1:-1])),
-    )
 
 
 # --- numbers ------------------------------------------------------------------------------------------------
