@@ -15,8 +15,7 @@ import numpy.typing as npt
 from gdlnn.datasets import resolve_dataset
 from gdlnn.errors import GDLNNError
 from gdlnn.graphs.arrays import GraphArrays
-from gdlnn.graphs.chem import chem
-from gdlnn.graphs.molecules import graph_molecule
+from gdlnn.graphs.molecules import chem, graph_molecule
 from gdlnn.graphs.splits import Split
 from gdlnn.mining import ProgramSet, mine
 from repro.cells import Protocol

@@ -17,7 +17,7 @@ from gdlnn.datasets.molecules import parse_smiles
 from gdlnn.datasets.motifs import CYCLE, HOUSE, preferential_tree
 from gdlnn.errors import DatasetError
 from gdlnn.graphs import Feature, Graph, GraphDataset, Schema
-from gdlnn.graphs.chem import chem
+from gdlnn.graphs.molecules import chem
 from gdlnn.graphs.splits import Split
 
 BoolArray = npt.NDArray[np.bool_]

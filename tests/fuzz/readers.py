@@ -135,7 +135,6 @@ def _sdf(v3000: bool) -> bytes:
 
 SOUND: dict[str, Callable[[], list[bytes]]] = {
     "model": lambda: [MODEL.read_bytes()],
-    "dataset": lambda: [_written(MOTIFS.save)],
     "programs": lambda: [_mine().to_text().encode()],
     "gdl": lambda: [PROGRAM + b"edge (x, y) <[1, 1]> /* more */\n", b"node x"],
     "tu": lambda: [CUT.join((*TU_GRAPHS, b"1.5\n2\n3\n4\n")), CUT.join(TU_GRAPHS[:3])],

@@ -233,7 +233,6 @@ def check(target: str) -> Callable[[bytes], None]:
 test_gdl_text_with_pieces_replaced = check("gdl")
 test_tu_folders_with_pieces_replaced = check("tu")
 test_model_files_with_pieces_replaced = check("model")
-test_data_set_files_with_pieces_replaced = check("dataset")
 test_json_lines_with_pieces_replaced = check("jsonl")
 test_tables_with_pieces_replaced = check("table")
 test_excel_files_with_pieces_replaced = check("xlsx")

@@ -182,7 +182,7 @@ def test_a_model_of_graphs_says_what_it_expects(motifs: tuple[TestClient, Any, G
     client, model, _ = motifs
     described = client.get("/model").json()
     expects = described["expects"]
-    assert (expects["smiles"], expects["files"], expects["directed"]) == (False, ["jsonl", "dataset"], False)
+    assert (expects["smiles"], expects["files"], expects["directed"]) == (False, ["jsonl"], False)
     assert len(expects["node_features"]) == model.programs_.info.n_node_features
     assert expects["in_words"].startswith("Graphs, undirected, as JSON, or JSON Lines")
     refused = client.post("/predict", json={"smiles": "CCO"})

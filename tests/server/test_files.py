@@ -140,7 +140,7 @@ def test_latin_1_is_told_and_taken(client: TestClient) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "content"),
-    [("xlsx", b"PK\x03\x04"), ("parquet", b"PAR1xxxxPAR1"), ("dataset", b"PK"), ("csv", b"\x1f\x8b0")],
+    [("xlsx", b"PK\x03\x04"), ("parquet", b"PAR1xxxxPAR1"), ("csv", b"\x1f\x8b0")],
 )
 def test_damaged_files_are_told(client: TestClient, kind: str, content: bytes) -> None:
     refused = client.post("/predict/file", params={"kind": kind}, content=content)

@@ -15,8 +15,16 @@ from gdlnn.datasets.opening import byte_lines
 from gdlnn.datasets.tables import UTF8, Row, open_table, table_suffix
 from gdlnn.errors import DatasetError, GraphError, require
 from gdlnn.graphs import GraphDataset, SkippedRow
-from gdlnn.graphs.chem import chem, record_problem, smiles_problem, without_messages
-from gdlnn.graphs.molecules import Fragments, MoleculeFeatures, MoleculeReader, Standardize
+from gdlnn.graphs.molecules import (
+    Fragments,
+    MoleculeFeatures,
+    MoleculeReader,
+    Standardize,
+    chem,
+    record_problem,
+    smiles_problem,
+    without_messages,
+)
 
 if TYPE_CHECKING:
     import os

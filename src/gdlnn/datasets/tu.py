@@ -204,21 +204,17 @@ class _Reader:
         """Merge the lines that name the same edge; ends rise, and edges are in the order of their ends."""
         ends = np.sort(lines, axis=1)
         keys = ends[:, 0] * n_nodes + ends[:, 1]
-        order = np.argsort(keys, kind="stable")
-        ordered = keys[order]
-        starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(order) else order
-        first = order[starts]
-        group = np.cumsum(np.r_[False, ordered[1:] != ordered[:-1]]) if len(order) else order
-        differs = np.flatnonzero((features[order] != features[first][group]).any(axis=1))
+        _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+        differs = np.flatnonzero((features != features[first][group]).any(axis=1))
         if len(differs):
-            row, other = int(order[differs[0]]), int(first[group[differs[0]]])
+            row, other = int(differs[0]), int(first[group[differs[0]]])
             u, v = (int(end) + 1 for end in lines[row])
             raise DatasetError(
                 f"{self.prefix}_A.txt, line {row + 1}: edge {u}, {v} is also on line {other + 1}: "
                 f"expected the same features, got {features[row].tolist()} and {features[other].tolist()}"
             )
         if truth is not None:
-            truth = np.logical_or.reduceat(truth[order], starts) if len(order) else truth
+            truth = np.bincount(group, truth, minlength=len(first)) > 0
         return ends[first], first, features[first], truth
 
     def _check_same_graph(self, ends: IntArray, rows: IntArray, owner: IntArray, offsets: IntArray) -> None:

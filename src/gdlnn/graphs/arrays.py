@@ -92,15 +92,6 @@ class GraphArrays(NamedTuple):
             )
         ]
 
-    def components(self) -> IntArray:
-        """Return the number of every node's connected component, over all graphs, directions aside."""
-        from scipy.sparse import coo_array  # late: scipy takes longer to load than this whole package
-        from scipy.sparse.csgraph import connected_components
-
-        n, ends = len(self.node_features), self.global_edges()
-        links = coo_array((np.ones(len(ends), dtype=bool), (ends[:, 0], ends[:, 1])), shape=(n, n))
-        return np.asarray(connected_components(links, directed=False)[1], dtype=np.int64)
-
     def with_degrees(self) -> GraphArrays:
         """Return the same graphs with the degree as the only node feature."""
         found = degrees(len(self.node_features), self.global_edges())
@@ -112,6 +103,15 @@ def degrees(n_nodes: int, edges: IntArray) -> IntArray:
     loop = edges[:, 0] == edges[:, 1]
     ends = np.concatenate([edges[:, 0], edges[~loop, 1]])
     return np.bincount(ends, minlength=n_nodes).astype(np.int64)
+
+
+def components(n_nodes: int, edges: IntArray) -> IntArray:
+    """Return the number of each node's connected component, directions aside."""
+    from scipy.sparse import coo_array  # late: scipy takes longer to load than this whole package
+    from scipy.sparse.csgraph import connected_components
+
+    links = coo_array((np.ones(len(edges), dtype=bool), (edges[:, 0], edges[:, 1])), shape=(n_nodes, n_nodes))
+    return np.asarray(connected_components(links, directed=False)[1], dtype=np.int64)
 
 
 def offsets_of(sizes: Sequence[int] | IntArray) -> IntArray:

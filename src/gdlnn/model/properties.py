@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import require
-from gdlnn.graphs.chem import chem, without_messages
-from gdlnn.graphs.molecules import graph_molecule
+from gdlnn.graphs.molecules import chem, graph_molecule, without_messages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
