@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdlnn import Feature, Program, ProgramError, Schema
+from gdlnn import Feature, Program, Schema
+from gdlnn.errors import ProgramError
 from reference.strategies import intervals, programs, schemas
 
 MOLECULE = Schema(

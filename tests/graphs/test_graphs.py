@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gdlnn import Feature, Graph, GraphDataset, GraphError, Schema
+from gdlnn import Feature, Graph, GraphDataset, Schema
+from gdlnn.errors import GraphError
 from gdlnn.graphs import Table
 from gdlnn.graphs.arrays import GraphArrays
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from gdlnn import GraphDataset, MiningError, mine
+from gdlnn import GraphDataset, mine
+from gdlnn.errors import MiningError
 from gdlnn.mining.checkpoint import KIND, Checkpoint
 from reference.mining_cases import random_trees
 

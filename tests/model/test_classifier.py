@@ -12,17 +12,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline
 
-from gdlnn import (
-    Feature,
-    GDLNNClassifier,
-    Graph,
-    GraphDataset,
-    ModelError,
-    Schema,
-    load_model,
-    make_ba_2motifs,
-    mine,
-)
+from gdlnn import Feature, GDLNNClassifier, Graph, GraphDataset, Schema, load_model, make_ba_2motifs, mine
+from gdlnn.errors import ModelError
 from gdlnn.model.domain import DomainAnswer
 from gdlnn.model.inputs import training_and_validation
 from gdlnn.model.program_effects import strongest_programs

@@ -11,15 +11,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
-from gdlnn import (
-    GDLNNClassifier,
-    GraphDataset,
-    Mined,
-    ModelError,
-    Neighborhoods,
-    load_model,
-    make_ba_2motifs,
-)
+from gdlnn import GDLNNClassifier, GraphDataset, Mined, Neighborhoods, load_model, make_ba_2motifs
+from gdlnn.errors import ModelError
 from reference.models import classifier
 
 

@@ -8,15 +8,8 @@ import pandas
 import pytest
 from rdkit import Chem
 
-from gdlnn import (
-    DatasetError,
-    ExplanationError,
-    GDLNNClassifier,
-    Graph,
-    GraphDataset,
-    ModelError,
-    load_model,
-)
+from gdlnn import GDLNNClassifier, Graph, GraphDataset, load_model
+from gdlnn.errors import DatasetError, ExplanationError, ModelError
 from gdlnn.graphs import Origin, Table, interop
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.report.alerts import find_alerts
@@ -141,7 +134,7 @@ def test_everything_is_a_frame_and_shows_in_a_notebook(model: GDLNNClassifier) -
 def test_a_missing_extra_is_named(model: GDLNNClassifier, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    from gdlnn import MissingExtraError
+    from gdlnn.errors import MissingExtraError
 
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'gdlnn\[tables\]'"):

@@ -7,17 +7,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from gdlnn import (
-    Feature,
-    Graph,
-    GraphDataset,
-    ModelError,
-    Neighborhoods,
-    Program,
-    Schema,
-    make_ba_2motifs,
-    neighborhoods,
-)
+from gdlnn import Feature, Graph, GraphDataset, Neighborhoods, Program, Schema, make_ba_2motifs
+from gdlnn.errors import ModelError
+from gdlnn.mining import neighborhoods
 from gdlnn.model import GDLTransformer, PooledFeatures
 from reference.payments import payment_graphs
 

@@ -5,17 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gdlnn import (
-    GDLNNClassifier,
-    MinedProgram,
-    ModelError,
-    Neighborhoods,
-    Program,
-    ProgramSet,
-    make_ba_2motifs,
-    mine,
-)
-from gdlnn.mining import SetInfo
+from gdlnn import GDLNNClassifier, Neighborhoods, Program, ProgramSet, make_ba_2motifs, mine
+from gdlnn.errors import ModelError
+from gdlnn.mining import MinedProgram, SetInfo
 from gdlnn.mining.program_set import matched_rows, support_matrix
 from gdlnn.model.vocabulary import listed_epsilons, merged_columns
 

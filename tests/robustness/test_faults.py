@@ -12,17 +12,10 @@ from typing import Any
 
 import pytest
 
-from gdlnn import (
-    GraphDataset,
-    MiningError,
-    ProgramSet,
-    WriteError,
-    load_smiles,
-    make_ba_2motifs,
-    mine,
-)
+from gdlnn import GraphDataset, ProgramSet, load_smiles, make_ba_2motifs, mine
 from gdlnn.cli import main
 from gdlnn.drawing import write_text
+from gdlnn.errors import MiningError, WriteError
 from gdlnn.io.atomic import atomic_write
 from gdlnn.mining.checkpoint import KIND, Checkpoint
 from reference.disk import little_room

@@ -16,17 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz.readers import PIECES, TARGETS, seeds
-from gdlnn import (
-    DatasetError,
-    GDLNNError,
-    GraphDataset,
-    MiningError,
-    ModelError,
-    ProgramSet,
-    load_model,
-    make_ba_2motifs,
-    mine,
-)
+from gdlnn import GDLNNError, GraphDataset, ProgramSet, load_model, make_ba_2motifs, mine
+from gdlnn.errors import DatasetError, MiningError, ModelError
 from gdlnn.io import bounded
 from gdlnn.io.bounded import BadArchiveError, checked_archive, read_array, read_members
 from gdlnn.mining import program_text

@@ -12,16 +12,12 @@ from typing import Any
 import joblib
 import pytest
 
-from gdlnn import (
-    DatasetError,
-    GDLNNClassifier,
-    jobs,
-    make_ba_2motifs,
-)
+from gdlnn import GDLNNClassifier, jobs, make_ba_2motifs
 from gdlnn.cli import main
 from gdlnn.datasets import load_jsonl, load_sdf, save_jsonl
 from gdlnn.datasets.resolve import Batch, batched_dataset
 from gdlnn.datasets.tables import Row
+from gdlnn.errors import DatasetError
 from gdlnn.model import representation
 from gdlnn.model.representation import PredictedRow, stream_predictions
 from reference.models import quick
