@@ -26,6 +26,11 @@ class Property(NamedTuple):
     text: str
     function: str
 
+    def words(self, value: float) -> str:
+        """Return the property with a value, as a person would write it."""
+        text = self.text.format(value).replace("-0.0", "0.0").replace(" -", " −")
+        return text.removesuffix("s") if text.startswith("1 ") else text
+
 
 PROPERTIES = (
     Property("molecular weight", "molecular weight {:.0f}", "Descriptors.MolWt"),
