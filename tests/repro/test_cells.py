@@ -126,6 +126,7 @@ def test_cells_of_another_version_are_computed_again(tmp_path: Path) -> None:
     assert f'version = "{number}"' in (ROOT / "pyproject.toml").read_text()
 
 
+@pytest.mark.long
 def test_a_killed_study_goes_on(tmp_path: Path) -> None:
     words = ["accuracy", "--datasets", "synthetic:ba-2motifs:30:1", "--methods", "majority,wl,pooled-rf"]
     words += ["--protocol", "repeated", "--runs", "2", "--out", str(tmp_path), "--jobs", "1"]
