@@ -14,6 +14,8 @@ from gdlnn.errors import DatasetError, GDLNNError
 from gdlnn.graphs import Feature, Graph, GraphDataset, Origin, Schema, SkippedRow, Table
 from reference.tu_folders import write_tu
 
+pytestmark = pytest.mark.usefixtures("small_heads")
+
 
 def labels(dataset: GraphDataset) -> list[object]:
     values: list[object] = dataset.y.tolist()
