@@ -250,7 +250,7 @@ def _value_scores(model: Any, parts: dict[str, GraphDataset], say: Say) -> dict[
         twins = sum(map(bool, answers.in_training)) if name == "test" else 0
         overlap = f", {twins} of them also in the training set" if twins else ""
         truth = np.asarray(part.y)
-        found[name] = value_report(truth, answers.labels, model.training_labels_, answers.intervals)
+        found[name] = value_report(truth, answers.labels, model.training_.labels, answers.intervals)
         if is_verbose() or name == "test" or "test" not in parts:
             for line in value_score_lines(f"{name}, {len(part)} graphs{overlap}", found[name], model.unit):
                 say(line)

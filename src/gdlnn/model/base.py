@@ -12,11 +12,13 @@ from gdlnn.model.inputs import Conversion, as_labeled, is_alone, unreadable
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from gdlnn.graphs.molecules import MoleculeReader
     from gdlnn.mining import MinedProgram, ProgramSet
     from gdlnn.model.domain import DomainAnswer
     from gdlnn.model.inputs import GraphsLike, OnError
     from gdlnn.model.layer import GDLTransformer
     from gdlnn.model.representation import Representation
+    from gdlnn.model.training_graphs import TrainingRecord
 
     # scikit-learn has no types, and subclasses of untyped classes are not checked: declare what is used.
 
@@ -80,6 +82,12 @@ class ProgramModel(OverGraphs):
     programs_: ProgramSet
     layer_: GDLTransformer
     head_: Any
+    training_: TrainingRecord
+
+    @property
+    def reading(self) -> MoleculeReader | None:
+        """How the training molecules were converted to graphs, or None; SMILES are read the same way."""
+        return self.training_.reading
 
     def represent(self, X: GraphsLike) -> Representation:
         """Match the programs against graphs once, and return features, matches and predictions."""

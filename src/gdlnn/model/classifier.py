@@ -242,7 +242,6 @@ class GDLNNClassifier(GDLNNEstimator, GraphClassifier):
     ) -> None:
         with stage("training the head"):
             self.head_.fit(table, self._codes(train), **self._fitting(table, val, weights))
-        self.history_ = getattr(self.head_, "history_", [])
 
     def _fitting(self, table: Any, val: GraphDataset | None, weights: FloatArray | None) -> dict[str, Any]:
         """Return what the head is fitted with besides rows and codes: weights, a validation set."""

@@ -17,10 +17,9 @@ from gdlnn.errors import ModelError
 from gdlnn.graphs.structure import fill_structure, structure_is_wanted
 from gdlnn.mining import ProgramSet
 from gdlnn.model.base import ProgramModel
-from gdlnn.model.domain import Domain
 from gdlnn.model.inputs import Conversion, as_graphs, check_direction, check_schemas
 from gdlnn.model.layer import Activation, GDLTransformer
-from gdlnn.model.training_graphs import TrainingGraphs, TrainingValues, report_missing
+from gdlnn.model.training_graphs import TrainingRecord, report_missing
 from gdlnn.model.vocabulary import Neighborhoods, RunOptions, Source, Vocabulary, make_sources, union
 from gdlnn.progress import stage
 
@@ -141,7 +140,7 @@ class GDLNNEstimator(ProgramModel):
         """Return the features of the training graphs, and record the medians of pooled ones."""
         rest = self.layer_.with_pooled(train.graphs, np.zeros((len(train), 0)))
         n_pooled = 0 if self.layer_.pooled_ is None else len(self.layer_.pooled_.names_)
-        self.medians_ = np.median(rest[:, :n_pooled], axis=0)
+        self.layer_.medians_ = np.median(rest[:, :n_pooled], axis=0)
         if self.layer_.activation == "exists":  # which graphs each program matches is known already
             programs = csr_array(self.programs_.supports, dtype=np.float64)
         else:
@@ -155,22 +154,18 @@ class GDLNNEstimator(ProgramModel):
 
     def baseline(self) -> FloatArray:
         """Return the row that explanations start from: no program, pooled features at their medians."""
-        return self.layer_.baseline(self.medians_)[None]
+        return self.layer_.baseline()[None]
 
     def _record(self, train: GraphDataset, val: GraphDataset | None = None) -> None:
         """Record what the model was trained on."""
-        self.schema_, self.reading_ = train.schema, train.reading
-        self.provenance_: dict[str, Any] = dict(train.provenance)
-        self.training_labels_: npt.NDArray[Any] = np.asarray(train.y)
+        self.schema_ = train.schema
         self.metrics_: dict[str, Any] = {}
         if train.reading is not None:  # so that pictures show programs as parts of molecules
             with stage("finding examples"):
                 self.programs_ = self.layer_.programs = self.programs_.with_examples(train)
         report_missing(train)
         with stage("recording the training graphs"):
-            self.training_values_ = TrainingValues.of(train)
-            self.training_graphs_ = TrainingGraphs.of(train, val)
-            self.domain_ = Domain.of(train, self.programs_, self.training_values_)
+            self.training_ = TrainingRecord.of(train, val, self.programs_)
 
     def _record_choice(self, sources: Sequence[Source], **more: Any) -> None:
         """Record the choices made while fitting, in words."""
@@ -197,7 +192,7 @@ class GDLNNEstimator(ProgramModel):
         graphs = fill_structure(given, self.schema_)
         self.layer_.n_jobs = self.n_jobs
         features = self.layer_.transform(graphs)
-        self.training_values_.report_new(graphs)
+        self.training_.domain.values.report_new(graphs)
         return graphs, features
 
     def represent(self, X: GraphsLike) -> Representation:
@@ -207,8 +202,7 @@ class GDLNNEstimator(ProgramModel):
             graphs=graphs,
             features=features,
             matches=features[:, : len(self.programs_)] > 0,
-            trained_on=self.training_graphs_,
-            domain=self.domain_,
+            training=self.training_,
         )
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[Any]:

@@ -44,7 +44,51 @@ def class_weights(head: Any, codes: IntArray) -> FloatArray | None:
     return np.asarray(weights, dtype=np.float64)
 
 
-class Head(ClassifierMixin, BaseEstimator, ABC):
+class StoredHead(BaseEstimator, ABC):
+    """An estimator of rows that says what each column adds to its output, and that a model file can hold."""
+
+    @abstractmethod
+    def contributions(self, X: FloatArray, baseline: FloatArray, wanted: IntArray) -> FloatArray:
+        """Return what each column adds on the way from the baseline to each row, rows × columns.
+
+        Parameters
+        ----------
+        X
+            Rows × columns.
+        baseline
+            The row that the sum starts from: without any program, pooled features at their medians.
+        wanted
+            For each row the number of the class whose probability is explained; a regressor has one value.
+        """
+
+    @abstractmethod
+    def tensors(self) -> Tensors:
+        """Return what was learnt as arrays by name."""
+
+    @abstractmethod
+    def restore(self, tensors: Tensors, n_features: int, n_classes: int) -> None:
+        """Set what was learnt; raise a ValueError where the arrays do not fit. A regressor has one class."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def joined_tensors(parts: Mapping[str, Any]) -> Tensors:
+    """Return the arrays of the members of a head, named after them; None is no member."""
+    known = {part: member.tensors() for part, member in parts.items() if member is not None}
+    return {f"{part}.{name}": array for part, arrays in known.items() for name, array in arrays.items()}
+
+
+def part_tensors(tensors: Tensors, part: str) -> dict[str, npt.NDArray[Any]]:
+    """Return the arrays of one member, from what `joined_tensors` gave."""
+    return {
+        name.removeprefix(f"{part}."): array for name, array in tensors.items() if name.startswith(f"{part}.")
+    }
+
+
+class Head(ClassifierMixin, StoredHead):
     """A classifier of rows that explains itself and can be stored.
 
     Attributes
@@ -61,35 +105,6 @@ class Head(ClassifierMixin, BaseEstimator, ABC):
     def shares(self) -> FloatArray:
         """The weight of each member in the average."""
         return np.ones(1)
-
-    @abstractmethod
-    def contributions(
-        self, X: FloatArray, baseline: FloatArray, wanted: IntArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return what each column adds to the probability of a class, and what is left.
-
-        Parameters
-        ----------
-        X
-            Rows × columns.
-        baseline
-            The row that the sum starts from: without any program, pooled features at their medians.
-        wanted
-            The number of a class for each row.
-
-        Returns
-        -------
-        Rows × columns, and per row the error of their sum: the probability is that of the baseline, plus the
-        sum, plus what is left.
-        """
-
-    @abstractmethod
-    def tensors(self) -> Tensors:
-        """Return what was learnt as arrays by name."""
-
-    @abstractmethod
-    def restore(self, tensors: Tensors, n_features: int, classes: npt.NDArray[Any]) -> None:
-        """Set what was learnt; raise a ValueError where the arrays do not fit."""
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of every class."""
@@ -133,11 +148,6 @@ class Head(ClassifierMixin, BaseEstimator, ABC):
             check_is_fitted(self, "classes_")
             X = validate_data(self, X, dtype=np.float64, reset=False, accept_sparse="csr")
         return X.toarray() if issparse(X) else np.asarray(X)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def check_shapes(tensors: Tensors, shapes: Mapping[str, tuple[int, ...]], dtype: Any) -> None:
@@ -191,7 +201,7 @@ class MLPHead(Head):
     Attributes
     ----------
     network_
-        The fitted torch module: raw features to log probabilities.
+        The fitted `Network`: raw features to log probabilities.
     history_
         For every member and epoch the losses and, with early stopping, the validation accuracy.
     """
@@ -272,37 +282,37 @@ class MLPHead(Head):
 
     def members(self, X: FloatArray) -> FloatArray:
         """Return the probabilities of every perceptron, members × rows × classes."""
-        from gdlnn.model.network import member_log_probabilities
-
-        chances = np.exp(member_log_probabilities(self.network_, X))
+        chances = np.exp(self.network_.log_probabilities(X))
         return np.asarray(chances / chances.sum(axis=2, keepdims=True))
 
-    def contributions(
-        self, X: FloatArray, baseline: FloatArray, wanted: IntArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def contributions(self, X: FloatArray, baseline: FloatArray, wanted: IntArray) -> FloatArray:
         """Integrate the gradient of the probability from the baseline to each row."""
         return Perceptrons.of(self.network_).contributions(X, baseline, wanted)
 
     def tensors(self) -> Tensors:
         """Return the weights of the network."""
-        state = self.network_.state_dict().items()
-        return {name: np.ascontiguousarray(value.cpu().numpy()) for name, value in state}
+        return self.network_.tensors()
 
-    def restore(self, tensors: Tensors, n_features: int, classes: npt.NDArray[Any]) -> None:
+    def restore(self, tensors: Tensors, n_features: int, n_classes: int) -> None:
         """Set the weights of the network, after a look at their shapes: they may come from any file."""
         self._check_parameters()
-        widths = (n_features, *self.hidden, len(classes))
+        widths = (n_features, *self.hidden, n_classes)
         if len(widths) * self.ensemble_size > MAX_LAYERS:
             raise ValueError(f"expected at most {MAX_LAYERS:,} layers in the head, got more")
         shapes: dict[str, tuple[int, ...]] = {"mean": widths[:1], "scale": widths[:1]}
         for member in range(self.ensemble_size):
             for level, (inputs, outputs) in enumerate(pairwise(widths)):
-                place = f"members.{member}.layers.{3 * level}"  # behind each but the last: ReLU and dropout
+                place = layer_name(member, level)
                 shapes |= {f"{place}.weight": (outputs, inputs), f"{place}.bias": (outputs,)}
         check_shapes(tensors, shapes, np.float32)
         if not (tensors["scale"] >= np.finfo(np.float32).tiny).all():
             raise ValueError("scale: expected numbers above 0")
-        from gdlnn.model.network import restored
+        from gdlnn.model.network import Network
 
-        self.network_ = restored(self, tensors, widths)
-        self.classes_, self.n_features_in_, self.history_ = classes, n_features, []
+        self.network_ = Network.from_tensors(tensors, self.ensemble_size, len(widths) - 1, self.device)
+        self.classes_, self.n_features_in_, self.history_ = np.arange(n_classes), n_features, []
+
+
+def layer_name(member: int, level: int) -> str:
+    """Return what a layer of a perceptron is called in a file; behind each but the last: ReLU and dropout."""
+    return f"members.{member}.layers.{3 * level}"

@@ -58,7 +58,7 @@ class Conversion:
     def of_model(cls, model: Any) -> Conversion:
         """Return the conversion to graphs as a fitted model was trained on."""
         info = model.programs_.info
-        return cls(getattr(model, "reading_", None), given_schema(info.schema), info.directed)
+        return cls(model.reading, given_schema(info.schema), info.directed)
 
     def graph(self, item: Any) -> Graph:
         """Convert one object to a graph.

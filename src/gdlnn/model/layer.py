@@ -69,6 +69,8 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
         The programs, one per column.
     pooled_, quantities_
         The fitted `PooledFeatures` and `Quantities`, or None.
+    medians_
+        Inside a model, the medians of pooled features in training, which explanations start from.
     """
 
     programs: ProgramSet | Sequence[Program] | None = None
@@ -98,7 +100,7 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
         self.quantities_ = None
         if self.quantities and isinstance(X, GraphDataset):
             self.quantities_ = Quantities.of(X, self.ignore)
-        self.n_programs_ = len(self.programs_)
+        self.n_programs_, self.medians_ = len(self.programs_), np.zeros(0)
         return self
 
     def _find(self, X: GraphsLike, y: npt.ArrayLike | None) -> tuple[ProgramSet, GraphDataset]:
@@ -137,10 +139,10 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
         more = [part.transform(graphs) for part in (self.pooled_, self.quantities_) if part is not None]
         return np.hstack([table, *more]) if more else table
 
-    def baseline(self, medians: FloatArray) -> FloatArray:
+    def baseline(self) -> FloatArray:
         """Return the row of a graph without any program: pooled features at their medians in training."""
         n_extremes = 0 if self.quantities_ is None else len(self.quantities_)
-        return np.concatenate([np.zeros(self.n_programs_), medians, np.full(n_extremes, MISSING)])
+        return np.concatenate([np.zeros(self.n_programs_), self.medians_, np.full(n_extremes, MISSING)])
 
     def activations(self, graphs: list[Graph]) -> FloatArray:
         """Return the values of the programs, one row per graph."""

@@ -16,7 +16,7 @@ from scipy.special import softmax
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gdlnn.model.network import HeadNetwork
+    from gdlnn.model.network import Network
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -45,12 +45,11 @@ class Perceptrons:
     sharpness: float = 1.0
 
     @classmethod
-    def of(cls, network: HeadNetwork) -> Self:
+    def of(cls, network: Network) -> Self:
         """Take the layers of a trained network."""
-        levels: list[list[tuple[FloatArray, FloatArray]]] = []
-        members: Any = list(network.members)
-        for member in members:
-            layers = [(_array(layer.weight), _array(layer.bias)) for layer in member.linear_layers]
+        levels = []
+        for member in network.members:
+            layers = [(_array(weight), _array(bias)) for weight, bias in member]
             first, bias = layers[0]
             first = first / _array(network.scale)
             layers[0] = first, bias - first @ _array(network.mean)
@@ -115,19 +114,17 @@ class Perceptrons:
 
     # --- what columns add -----------------------------------------------------------------------------------
 
-    def contributions(
-        self, X: FloatArray, baseline: FloatArray, wanted: IntArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return what each column adds to the probability of the class `wanted` of its row, and what is left.
+    def contributions(self, X: FloatArray, baseline: FloatArray, wanted: IntArray) -> FloatArray:
+        """Return what each column adds to the probability of the class `wanted` of its row.
 
         The gradient of the probability is integrated along the straight line from the baseline to the row.
         The first layer is linear, so that the line is one of its outputs too, and gradients there are enough.
-        What is left is the change in probability that the sum misses, at most `LARGEST_ERROR` as a rule.
+        The sum misses at most `LARGEST_ERROR` of the change in probability, as a rule.
         """
         steps = X - baseline
         start = self._first(baseline[None])[:, 0] + self.biases[0][:, 0]
         changes = self._first(steps)
-        weights, left = np.zeros_like(steps), np.zeros(len(steps))
+        weights = np.zeros_like(steps)
         for row, target in enumerate(wanted.tolist()):
             columns = np.flatnonzero(steps[row])
             change = changes[:, row]
@@ -142,12 +139,11 @@ class Perceptrons:
                 found = steps[row, columns] * sum(
                     layer[columns] @ part for layer, part in zip(self.weights[0], gradient, strict=True)
                 )
-                left[row] = whole - found.sum()
-                if abs(left[row]) <= LARGEST_ERROR:
+                if abs(whole - found.sum()) <= LARGEST_ERROR:
                     break
                 cuts = np.sort(np.concatenate([cuts, (cuts[1:] + cuts[:-1]) / 2]))
             weights[row, columns] = found
-        return weights, left
+        return weights
 
     def _kinks(self, start: FloatArray, change: FloatArray) -> FloatArray:
         """Return from 0 to 1 the shares of a line where a hidden unit begins or ends to act.

@@ -107,7 +107,7 @@ class GDLNNRegressor(RegressorMixin, GDLNNEstimator):
                 self.programs_ = self.programs_.take(self.head_.drop_unselected())
                 self.layer_ = self._layer(train)
             self._record(train)
-            rows, similarity = self.domain_.training_similarity()
+            rows, similarity = self.training_.domain.training_similarity()
             self.half_width_ = _half_width(residuals[rows], similarity)
             self._record_choice(sources, training=type(self.head_).__name__)
         return self
@@ -156,7 +156,7 @@ class GDLNNRegressor(RegressorMixin, GDLNNEstimator):
 
     def _representation(self, **shared: Any) -> ValueRepresentation:
         outputs = self.head_outputs(shared["features"])
-        name = np.array([self.provenance_.get("label") or "value"])
+        name = np.array([self.training_.provenance.get("label") or "value"])
         return ValueRepresentation(outputs=outputs, classes=name, half_width=self.half_width_, **shared)
 
     def head_outputs(self, features: FloatArray) -> FloatArray:
