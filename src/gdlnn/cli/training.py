@@ -33,12 +33,14 @@ from gdlnn.model.program_effects import group_contributions, strongest_programs
 from gdlnn.model.scores import (
     METRICS,
     NAMES,
+    VALUE_NAMES,
     classification_scores,
     majority_scores,
     score_intervals,
     score_lines,
+    value_report,
+    value_score_lines,
 )
-from gdlnn.model.value_scores import VALUE_NAMES, value_report, value_score_lines
 from gdlnn.progress import progress_bar
 from gdlnn.report.build import write_index
 

@@ -23,7 +23,7 @@ from gdlnn.errors import ModelError
 from gdlnn.graphs.schema import label_codes
 from gdlnn.model.base import BaseEstimator, ClassifierMixin
 from gdlnn.model.inputs import MIN_VALIDATION, check_outputs, is_whole
-from gdlnn.model.perceptrons import Perceptrons
+from gdlnn.model.perceptrons import Perceptrons, layer_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -200,8 +200,8 @@ class MLPHead(Head):
 
     Attributes
     ----------
-    network_
-        The fitted `Network`: raw features to log probabilities.
+    tensors_
+        Mean and scale of the features, and the layers of every member, by their names in a file.
     history_
         For every member and epoch the losses and, with early stopping, the validation accuracy.
     """
@@ -240,7 +240,7 @@ class MLPHead(Head):
             held_out = (held_X, label_codes(np.asarray(validation[1]), self.classes_))
         from gdlnn.model.network import train_network
 
-        self.network_, self.history_ = train_network(self, X, codes, held_out, row_weights)
+        self.tensors_, self.history_ = train_network(self, X, codes, held_out, row_weights)
         return self
 
     def stops_early(self, n_validation: int) -> bool:
@@ -282,16 +282,18 @@ class MLPHead(Head):
 
     def members(self, X: FloatArray) -> FloatArray:
         """Return the probabilities of every perceptron, members × rows × classes."""
-        chances = np.exp(self.network_.log_probabilities(X))
+        from gdlnn.model.network import log_probabilities
+
+        chances = np.exp(log_probabilities(self.tensors_, X))
         return np.asarray(chances / chances.sum(axis=2, keepdims=True))
 
     def contributions(self, X: FloatArray, baseline: FloatArray, wanted: IntArray) -> FloatArray:
         """Integrate the gradient of the probability from the baseline to each row."""
-        return Perceptrons.of(self.network_).contributions(X, baseline, wanted)
+        return Perceptrons.of(self.tensors_).contributions(X, baseline, wanted)
 
     def tensors(self) -> Tensors:
         """Return the weights of the network."""
-        return self.network_.tensors()
+        return self.tensors_
 
     def restore(self, tensors: Tensors, n_features: int, n_classes: int) -> None:
         """Set the weights of the network, after a look at their shapes: they may come from any file."""
@@ -302,17 +304,9 @@ class MLPHead(Head):
         shapes: dict[str, tuple[int, ...]] = {"mean": widths[:1], "scale": widths[:1]}
         for member in range(self.ensemble_size):
             for level, (inputs, outputs) in enumerate(pairwise(widths)):
-                place = layer_name(member, level)
-                shapes |= {f"{place}.weight": (outputs, inputs), f"{place}.bias": (outputs,)}
+                shapes |= zip(layer_names(member, level), ((outputs, inputs), (outputs,)), strict=True)
         check_shapes(tensors, shapes, np.float32)
         if not (tensors["scale"] >= np.finfo(np.float32).tiny).all():
             raise ValueError("scale: expected numbers above 0")
-        from gdlnn.model.network import Network
-
-        self.network_ = Network.from_tensors(tensors, self.ensemble_size, len(widths) - 1, self.device)
-        self.classes_, self.n_features_in_, self.history_ = np.arange(n_classes), n_features, []
-
-
-def layer_name(member: int, level: int) -> str:
-    """Return what a layer of a perceptron is called in a file; behind each but the last: ReLU and dropout."""
-    return f"members.{member}.layers.{3 * level}"
+        self.tensors_, self.history_ = tensors, []
+        self.classes_, self.n_features_in_ = np.arange(n_classes), n_features

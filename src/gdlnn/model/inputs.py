@@ -147,22 +147,14 @@ def as_graphs(
         kind = type(graphs).__name__
         expected = "a Graph, a list of graphs or a GraphDataset"
         raise error(f"{what}: expected {expected}, got {kind}") from None
-    if convert is not None and type(graphs).__name__ != "DataFrame":
-        return _converted(listed, what, error, convert)
-    for index, graph in enumerate(listed):
-        if not isinstance(graph, Graph):
-            column = "; give one of the columns" if type(graphs).__name__ == "DataFrame" else ""
-            raise error(f"{what}: item {index}: expected a Graph, got {type(graph).__name__}{column}")
-    return listed
-
-
-def _converted(
-    items: list[Any], what: str, error: type[GDLNNError], convert: Conversion | None
-) -> list[Graph]:
+    table = type(graphs).__name__ == "DataFrame"
     found = []
-    for index, item in enumerate(items):
+    for index, item in enumerate(listed):
         try:
-            found.append((convert or Conversion()).graph(item))
+            if not isinstance(item, Graph) and (convert is None or table):
+                column = "; give one of the columns" if table else ""
+                raise GraphError(f"expected a Graph, got {type(item).__name__}{column}")
+            found.append(item if convert is None else convert.graph(item))
         except GraphError as problem:
             raise error(f"{what}: item {index}: {problem}") from problem
     return found
@@ -300,13 +292,14 @@ def is_whole(value: object, least: int) -> bool:
 def check_features(graphs: Sequence[Graph], n_node: int, n_edge: int, what: str) -> None:
     """Check that graphs have as many features of nodes and of edges as those of training."""
     for index, graph in enumerate(graphs):
-        for of, expected, got, rows in (
-            ("node", n_node, graph.node_features.shape[1], graph.n_nodes),
-            ("edge", n_edge, graph.edge_features.shape[1], graph.n_edges),
+        for of, expected, table in (
+            ("node", n_node, graph.node_features),
+            ("edge", n_edge, graph.edge_features),
         ):
-            if rows and expected != got:
+            if len(table) and expected != table.shape[1]:
                 raise ModelError(
-                    f"{what}: graph {index}: expected {expected} {of} feature(s), as in training, got {got}"
+                    f"{what}: graph {index}: expected {expected} {of} feature(s), as in training, "
+                    f"got {table.shape[1]}"
                 )
 
 

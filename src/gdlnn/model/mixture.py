@@ -155,7 +155,7 @@ class MixtureHead(Head):
             random_state=self.random_state or 0,
         )
         with stage("training the perceptrons"):
-            self.perceptrons_ = Perceptrons.of(head.fit(rows, codes, row_weights=row_weights).network_)
+            self.perceptrons_ = Perceptrons.of(head.fit(rows, codes, row_weights=row_weights).tensors_)
 
     def _grow(
         self, rows: csr_array, codes: IntArray, weights: FloatArray | None, n_quantities: int

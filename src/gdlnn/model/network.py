@@ -20,8 +20,9 @@ from scipy.sparse import csr_array, issparse
 from threadpoolctl import LibController, ThreadpoolController
 
 from gdlnn.errors import uninterrupted
-from gdlnn.model.head import class_weights, layer_name
+from gdlnn.model.head import class_weights
 from gdlnn.model.linear import standardization, standardized
+from gdlnn.model.perceptrons import layer_names, member_layers
 from gdlnn.progress import stage_done
 
 with uninterrupted():
@@ -46,51 +47,24 @@ Layers = list[tuple[torch.Tensor, torch.Tensor]]
 """The layers of a perceptron: weights, outputs × inputs, and biases; ReLU is between them."""
 
 
-@dataclass(frozen=True)
-class Network:
-    """Some perceptrons: raw features in, log probabilities of every member out.
+def log_probabilities(tensors: Tensors, X: FloatArray) -> FloatArray:
+    """Return the log probabilities of raw features by every perceptron, members × rows × classes.
 
-    Attributes
-    ----------
-    mean, scale
-        Standardization, which is part of the network, so that perturbations refer to the features as the
-        GDL layer gives them.
-    members
-        The layers of each perceptron.
+    Standardization is part of it, so that perturbations refer to the features as the GDL layer gives them.
     """
-
-    mean: torch.Tensor
-    scale: torch.Tensor
-    members: list[Layers]
-
-    def log_probabilities(self, X: FloatArray) -> FloatArray:
-        """Return members × rows × classes."""
-        parts: list[FloatArray] = []
-        with one_thread(), torch.inference_mode():
-            for start in range(0, max(1, len(X)), ROWS_AT_ONCE):
-                rows = torch.from_numpy(X[start : start + ROWS_AT_ONCE].astype(np.float32))
-                inputs = (rows.to(self.mean.device) - self.mean) / self.scale
-                found = torch.stack([log_softmax(_logits(one, inputs), dim=1) for one in self.members])
-                parts.append(found.double().cpu().numpy())
-        return np.concatenate(parts, axis=1)
-
-    def tensors(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the arrays by name, for a file."""
-        found = {"mean": self.mean, "scale": self.scale}
-        for member, layers in enumerate(self.members):
-            for level, (weight, bias) in enumerate(layers):
-                place = layer_name(member, level)
-                found |= {f"{place}.weight": weight, f"{place}.bias": bias}
-        return {name: np.ascontiguousarray(value.cpu().numpy()) for name, value in found.items()}
-
-    @classmethod
-    def from_tensors(cls, tensors: Tensors, n_members: int, n_layers: int, device: str) -> Network:
-        """Build it from what `tensors` gave; the shapes were checked."""
-        chosen = choose_device(device)
-        found = {name: torch.from_numpy(value).to(chosen) for name, value in tensors.items()}
-        places = [[layer_name(member, level) for level in range(n_layers)] for member in range(n_members)]
-        members = [[(found[f"{p}.weight"], found[f"{p}.bias"]) for p in layers] for layers in places]
-        return cls(found["mean"], found["scale"], members)
+    mean, scale = (torch.from_numpy(tensors[name]) for name in ("mean", "scale"))
+    members = [
+        [(torch.from_numpy(weight), torch.from_numpy(bias)) for weight, bias in layers]
+        for layers in member_layers(tensors)
+    ]
+    parts: list[FloatArray] = []
+    with one_thread(), torch.inference_mode():
+        for start in range(0, max(1, len(X)), ROWS_AT_ONCE):
+            rows = torch.from_numpy(X[start : start + ROWS_AT_ONCE].astype(np.float32))
+            inputs = (rows - mean) / scale
+            found = torch.stack([log_softmax(_logits(layers, inputs), dim=1) for layers in members])
+            parts.append(found.double().numpy())
+    return np.concatenate(parts, axis=1)
 
 
 def _logits(layers: Layers, x: torch.Tensor) -> torch.Tensor:
@@ -176,8 +150,8 @@ def train_network(
     codes: IntArray,
     held_out: tuple[Table, IntArray] | None,
     row_weights: FloatArray | None = None,
-) -> tuple[Network, list[dict[str, Any]]]:
-    """Train the members of a head; return the network and its history.
+) -> tuple[Tensors, list[dict[str, Any]]]:
+    """Train the members of a head; return the arrays of a file and the history.
 
     `row_weights` has one weight per row, or one for each member: rows × members.
     """
@@ -209,8 +183,12 @@ def train_network(
             for member in range(head.ensemble_size)
         ]
         members, history = _train(head, Stack(members), train, val, weights, generator_of(seed, device))
-    center, width = (torch.from_numpy(values.astype(np.float32)).to(device) for values in (mean, scale))
-    return Network(center, width, members), history
+    tensors = {"mean": mean.astype(np.float32), "scale": scale.astype(np.float32)}
+    for member, layers in enumerate(members):
+        for level, pair in enumerate(layers):
+            names = layer_names(member, level)
+            tensors |= {name: part.cpu().numpy() for name, part in zip(names, pair, strict=True)}
+    return tensors, history
 
 
 def _initialized(widths: Sequence[int], generator: torch.Generator) -> Layers:

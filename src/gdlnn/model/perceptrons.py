@@ -16,10 +16,9 @@ from scipy.special import softmax
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gdlnn.model.network import Network
-
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+Layer = tuple[npt.NDArray[Any], npt.NDArray[Any]]
 GAUSS_POINTS = 3
 """Points of each smooth part of a path at which gradients are taken."""
 LARGEST_ERROR = 1e-6
@@ -45,15 +44,14 @@ class Perceptrons:
     sharpness: float = 1.0
 
     @classmethod
-    def of(cls, network: Network) -> Self:
-        """Take the layers of a trained network."""
+    def of(cls, tensors: Mapping[str, npt.NDArray[Any]]) -> Self:
+        """Take the layers of an `MLPHead`."""
+        mean, scale = (tensors[name].astype(np.float64) for name in ("mean", "scale"))
         levels = []
-        for member in network.members:
-            layers = [(_array(weight), _array(bias)) for weight, bias in member]
-            first, bias = layers[0]
-            first = first / _array(network.scale)
-            layers[0] = first, bias - first @ _array(network.mean)
-            levels.append(layers)
+        for layers in member_layers(tensors):
+            layers = [(weight.astype(np.float64), bias.astype(np.float64)) for weight, bias in layers]
+            first = layers[0][0] / scale
+            levels.append([(first, layers[0][1] - first @ mean), *layers[1:]])
         by_level = list(zip(*levels, strict=True))
         return cls(
             [_stored(np.stack([weight.T for weight, _ in level])) for level in by_level],
@@ -183,8 +181,21 @@ class Perceptrons:
 _NAMES = ("weight", "bias")
 
 
-def _array(tensor: Any) -> FloatArray:
-    return np.asarray(tensor.detach().cpu().numpy(), dtype=np.float64)
+def layer_names(member: int, level: int) -> tuple[str, str]:
+    """Return what weights and biases of a layer of an `MLPHead` are called in a file."""
+    place = f"members.{member}.layers.{3 * level}"  # behind each but the last: ReLU and dropout
+    return f"{place}.weight", f"{place}.bias"
+
+
+def member_layers(tensors: Mapping[str, npt.NDArray[Any]]) -> list[list[Layer]]:
+    """Return the layers of each perceptron of an `MLPHead`: weights, outputs × inputs, and biases."""
+    members: list[list[Layer]] = []
+    while layer_names(len(members), 0)[0] in tensors:
+        layers: list[Layer] = []
+        while (names := layer_names(len(members), len(layers)))[0] in tensors:
+            layers.append((tensors[names[0]], tensors[names[1]]))
+        members.append(layers)
+    return members
 
 
 def _stored(values: FloatArray) -> FloatArray:

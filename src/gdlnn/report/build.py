@@ -30,7 +30,7 @@ from gdlnn.graphs import GraphDataset, Schema
 from gdlnn.model.model_folder import INDEX
 from gdlnn.model.representation import ValueRepresentation
 from gdlnn.model.scorecard import ScorecardHead, scorecard_constants, scorecard_rows
-from gdlnn.model.value_scores import VALUE_NAMES
+from gdlnn.model.scores import VALUE_NAMES
 from gdlnn.report.cards import (
     card_picture,
     counterfactual_card,

@@ -14,7 +14,7 @@ from gdlnn.explain import explain
 from gdlnn.explain.explainer import with_smiles
 from gdlnn.explain.pictures import shown_graph
 from gdlnn.model.program_effects import group_contributions
-from gdlnn.model.value_scores import VALUE_NAMES, value_report
+from gdlnn.model.scores import VALUE_NAMES, value_report
 from gdlnn.report.cards import diagram
 from gdlnn.version import package_version
 
