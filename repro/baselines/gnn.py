@@ -13,7 +13,8 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from gdlnn.errors import ModelError
-from gdlnn.model.network import choose_device, one_thread
+from gdlnn.jobs import one_thread
+from gdlnn.model.network import choose_device
 from repro.baselines.base import Baseline, FloatArray, IntArray
 
 with warnings.catch_warnings():

@@ -15,7 +15,7 @@ import torch
 
 from gdlnn.errors import ExplanationError
 from gdlnn.graphs.graph import NodeSubset
-from gdlnn.model.network import one_thread
+from gdlnn.jobs import one_thread
 from repro.baselines.gnn import GNNClassifier, seeded
 
 with warnings.catch_warnings():

@@ -12,8 +12,8 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 from gdlnn.explain.context import Attribution, make_context
+from gdlnn.model.base import StoredHead
 from gdlnn.model.forest import Forest
-from gdlnn.model.head import StoredHead
 from gdlnn.model.linear import linear_contributions
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from gdlnn.errors import ModelError
 from gdlnn.graphs.structure import fill_structure, structure_is_wanted
 from gdlnn.mining import ProgramSet
-from gdlnn.model.base import ProgramModel
-from gdlnn.model.head import StoredHead
+from gdlnn.model.base import ProgramModel, StoredHead
 from gdlnn.model.inputs import Conversion, as_graphs, check_direction, check_schemas
 from gdlnn.model.layer import Activation, GDLTransformer
 from gdlnn.model.training_graphs import TrainingRecord, report_missing

@@ -6,7 +6,7 @@ holds. `MLPHead` is the paper's, `mixture` has the default, `linear` and `scorec
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -21,16 +21,13 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from gdlnn.errors import ModelError
 from gdlnn.graphs.schema import label_codes
-from gdlnn.model.base import BaseEstimator, ClassifierMixin
+from gdlnn.model.base import ClassifierMixin, FloatArray, IntArray, StoredHead, Tensors, check_shapes
 from gdlnn.model.inputs import MIN_VALIDATION, check_outputs, is_whole
 from gdlnn.model.perceptrons import Perceptrons, layer_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-Tensors = Mapping[str, npt.NDArray[Any]]
 MAX_LAYERS = 4096
 """Maximum number of layers of all members of a head: each takes memory besides its weights."""
 
@@ -42,50 +39,6 @@ def class_weights(head: Any, codes: IntArray) -> FloatArray | None:
         return None
     weights = compute_class_weight(wanted, classes=head.classes_, y=head.classes_[codes])
     return np.asarray(weights, dtype=np.float64)
-
-
-class StoredHead(BaseEstimator, ABC):
-    """An estimator of rows that says what each column adds to its output, and that a model file can hold."""
-
-    @abstractmethod
-    def contributions(self, X: FloatArray, baseline: FloatArray, wanted: IntArray) -> FloatArray:
-        """Return what each column adds on the way from the baseline to each row, rows × columns.
-
-        Parameters
-        ----------
-        X
-            Rows × columns.
-        baseline
-            The row that the sum starts from: without any program, pooled features at their medians.
-        wanted
-            For each row the number of the class whose probability is explained; a regressor has one value.
-        """
-
-    @abstractmethod
-    def tensors(self) -> Tensors:
-        """Return what was learnt as arrays by name."""
-
-    @abstractmethod
-    def restore(self, tensors: Tensors, n_features: int, n_classes: int) -> None:
-        """Set what was learnt; raise a ValueError where the arrays do not fit. A regressor has one class."""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-def joined_tensors(parts: Mapping[str, Any]) -> Tensors:
-    """Return the arrays of the members of a head, named after them; None is no member."""
-    known = {part: member.tensors() for part, member in parts.items() if member is not None}
-    return {f"{part}.{name}": array for part, arrays in known.items() for name, array in arrays.items()}
-
-
-def part_tensors(tensors: Tensors, part: str) -> dict[str, npt.NDArray[Any]]:
-    """Return the arrays of one member, from what `joined_tensors` gave."""
-    return {
-        name.removeprefix(f"{part}."): array for name, array in tensors.items() if name.startswith(f"{part}.")
-    }
 
 
 class Head(ClassifierMixin, StoredHead):
@@ -148,19 +101,6 @@ class Head(ClassifierMixin, StoredHead):
             check_is_fitted(self, "classes_")
             X = validate_data(self, X, dtype=np.float64, reset=False, accept_sparse="csr")
         return X.toarray() if issparse(X) else np.asarray(X)
-
-
-def check_shapes(tensors: Tensors, shapes: Mapping[str, tuple[int, ...]], dtype: Any) -> None:
-    """Compare arrays of a file with what is expected, before anything is made of them."""
-    if shapes.keys() != tensors.keys():
-        raise ValueError(f"unexpected weights: {min(shapes.keys() ^ tensors.keys())!r:.60}")
-    for name, tensor in tensors.items():
-        if tensor.shape != shapes[name] or tensor.dtype != dtype:
-            raise ValueError(
-                f"{name}: expected {np.dtype(dtype).name} of shape {shapes[name]}, got {tensor.shape}"
-            )
-        if not np.isfinite(tensor).all():
-            raise ValueError(f"{name}: expected finite numbers, got NaN or infinity")
 
 
 @dataclass(eq=False, repr=False)

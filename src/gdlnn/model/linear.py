@@ -10,7 +10,8 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, hstack, issparse
 from scipy.special import softmax
 
-from gdlnn.model.head import FloatArray, Head, IntArray, Tensors, check_shapes
+from gdlnn.model.base import FloatArray, IntArray, Tensors, check_shapes
+from gdlnn.model.head import Head
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

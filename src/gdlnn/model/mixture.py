@@ -17,8 +17,9 @@ from scipy.special import softmax
 
 from gdlnn.errors import ModelError, uninterrupted
 from gdlnn.graphs.schema import label_codes
+from gdlnn.model.base import FloatArray, IntArray, Tensors, joined_tensors, part_tensors
 from gdlnn.model.forest import Forest
-from gdlnn.model.head import FloatArray, Head, IntArray, MLPHead, Tensors, joined_tensors, part_tensors
+from gdlnn.model.head import Head, MLPHead
 from gdlnn.model.inputs import is_whole
 from gdlnn.model.perceptrons import Perceptrons
 from gdlnn.progress import stage

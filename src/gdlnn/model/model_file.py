@@ -20,7 +20,8 @@ from gdlnn.graphs.schema import label_array, label_codes
 from gdlnn.io import bounded
 from gdlnn.io.bounded import BadArchiveError, read_members, write_members
 from gdlnn.mining import program_text
-from gdlnn.model.head import MLPHead, StoredHead
+from gdlnn.model.base import StoredHead
+from gdlnn.model.head import MLPHead
 from gdlnn.model.layer import Activation, GDLTransformer
 from gdlnn.model.linear import LinearHead
 from gdlnn.model.mixture import MixtureHead

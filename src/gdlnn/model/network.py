@@ -7,19 +7,16 @@ threads is set only for the calling thread. So fits in several threads give the 
 from __future__ import annotations
 
 import math
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import threadpoolctl
 from scipy.sparse import csr_array, issparse
-from threadpoolctl import LibController, ThreadpoolController
 
 from gdlnn.errors import uninterrupted
+from gdlnn.jobs import one_thread
 from gdlnn.model.head import class_weights
 from gdlnn.model.linear import standardization, standardized
 from gdlnn.model.perceptrons import layer_names, member_layers
@@ -31,9 +28,10 @@ with uninterrupted():
     from torch.nn.init import kaiming_uniform_, uniform_
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from gdlnn.model.head import MLPHead, Tensors
+    from gdlnn.model.base import Tensors
+    from gdlnn.model.head import MLPHead
 
 FloatArray = npt.NDArray[np.float64]
 Table = Any  # a dense array of doubles, or a sparse one
@@ -75,47 +73,7 @@ def _logits(layers: Layers, x: torch.Tensor) -> torch.Tensor:
     return linear(x, *last)
 
 
-# --- threads and devices ----------------------------------------------------------------------------------
-
-
-class _TorchMKL(LibController):  # type: ignore[misc]
-    """MKL inside torch, which threadpoolctl does not know; its limit is that of the calling thread."""
-
-    user_api = "torch"
-    internal_api = "torch_mkl"
-    filename_prefixes = ("libtorch_cpu",)
-    check_symbols = ("MKL_Set_Num_Threads_Local",)
-
-    def get_num_threads(self) -> int:
-        """Return the limit of this thread; 0 for none."""
-        before: int = self.dynlib.MKL_Set_Num_Threads_Local(0)
-        self.set_num_threads(before)
-        return before
-
-    def set_num_threads(self, num_threads: int) -> None:
-        """Limit this thread."""
-        self.dynlib.MKL_Set_Num_Threads_Local(num_threads)
-
-    def get_version(self) -> None:
-        """Return no version: torch does not say."""
-
-
-@cache
-def _threads() -> ThreadpoolController:
-    threadpoolctl.register(_TorchMKL)
-    return ThreadpoolController().select(user_api=["openmp", "torch"])
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Run torch on one thread, and restore the number of threads.
-
-    Batches are small, so a second thread costs more than it gains, and the order of sums, hence every
-    last bit, depends on the number of threads. `torch.set_num_threads` would also decide for other threads.
-    """
-    torch.get_num_threads()  # at its first use in a thread, torch sets its own number there
-    with _threads().limit(limits=1):
-        yield
+# --- devices ----------------------------------------------------------------------------------------------
 
 
 def generator_of(seed: int, device: torch.device) -> torch.Generator:

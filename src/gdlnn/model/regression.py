@@ -16,9 +16,8 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gdlnn.errors import ModelError
-from gdlnn.model.base import RegressorMixin
+from gdlnn.model.base import RegressorMixin, StoredHead, Tensors, check_shapes, joined_tensors, part_tensors
 from gdlnn.model.forest import Forest
-from gdlnn.model.head import StoredHead, Tensors, check_shapes, joined_tensors, part_tensors
 from gdlnn.model.inputs import is_whole
 
 FloatArray = npt.NDArray[np.float64]
