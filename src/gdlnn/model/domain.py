@@ -205,8 +205,8 @@ class Domain:
         # As many decimals as tell the two apart: "35 %, where 35 % is usual" would explain nothing.
         digits = next((d for d in range(3) if _percent(similarity, d) != _percent(limit, d)), 3)
         words = (
-            f"its nearest {self._one} shares {_percent(similarity, digits)} of its patterns; "
-            f"{self._most_graphs(verdict)} have one that shares {_percent(limit, digits)} or more"
+            f"its nearest {self._one} shares {_percent(similarity, digits)} of its patterns "
+            f"(usually at least {_percent(limit, digits)})"
         )
         return [(verdict, words)]
 
@@ -219,9 +219,8 @@ class Domain:
         what = "atom" if self._is_molecule else "node"
         words = (
             f"{strange} of {n_nodes} {what}{'s' if n_nodes != 1 else ''} "
-            f"{'have' if strange != 1 else 'has'} surroundings that no {self._one} has; in "
-            f"{self._most_graphs(verdict)} at most {_percent(1 - getattr(limits, verdict))} of the {what}s "
-            "are such"
+            f"{'have' if strange != 1 else 'has'} surroundings that no {self._one} has "
+            f"(usually at most {_percent(1 - getattr(limits, verdict))})"
         )
         return [(verdict, words)]
 
@@ -232,9 +231,6 @@ class Domain:
     @property
     def _one(self) -> str:
         return f"training {'molecule' if self._is_molecule else 'graph'}"
-
-    def _most_graphs(self, verdict: DomainName) -> str:
-        return f"{_percent(1 - (EDGE if verdict == 'edge' else OUTSIDE))} of the {self._one}s"
 
     # --- surroundings and neighbours ----------------------------------------------------------------------
 

@@ -33,6 +33,11 @@ class Property(NamedTuple):
     text: str
     function: str
 
+    def words(self, value: float) -> str:
+        """Return the property with a value, as a person would write it."""
+        text = self.text.format(value).replace("-0.0", "0.0").replace(" -", " −")
+        return text.removesuffix("s") if text.startswith("1 ") else text
+
 
 PROPERTIES = (
     Property("molecular weight", "molecular weight {:.0f}", "Descriptors.MolWt"),
@@ -136,7 +141,7 @@ class PooledFeatures:
         """Return a value of a column as a person would say it, such as "25 atoms"."""
         first = len(self.names_) - len(PROPERTIES) if self.properties else len(self.names_)
         if column >= first:
-            return PROPERTIES[column - first].text.format(value)
+            return PROPERTIES[column - first].words(value)
         nodes, edges = ("atoms", "bonds") if schema and schema.domain == "molecule" else ("nodes", "edges")
         if column < 2:
             return f"{np.expm1(value):.0f} {(nodes, edges)[column]}"
@@ -144,12 +149,8 @@ class PooledFeatures:
         many = nodes if of == "node" else edges
         feature, equal, of_value = name.partition(" = ")
         if equal:
-            words = f"have {feature} {of_value}"
-            if feature in ("atom", "label", "node label", "bond", "edge label"):
-                words = f"are {of_value}"
-            elif of_value in ("yes", "no"):
-                words = f"are {feature}" if of_value == "yes" else f"are not {feature}"
-            return f"{value:.0%} of the {many} {words}"
+            share = {0.0: "none", 1.0: "all"}.get(value, f"{value:.0%}")
+            return f"{share} of the {many} {_with_value(feature, of_value)}"
         feature, _, statistic = name.rpartition(" ")
         if statistic == "sum":
             value = float(np.sign(value) * np.expm1(abs(value)))
@@ -177,6 +178,18 @@ class PooledFeatures:
         if width != len(pooled.names_):
             raise ModelError(f"pooled features: expected {width} names, got {len(pooled.names_)}")
         return pooled
+
+
+def _with_value(feature: str, value: str) -> str:
+    """Return what is said of nodes or edges with a nominal value: "are O", "have 2 neighbors"."""
+    if feature in ("atom", "label", "node label", "bond", "edge label"):
+        return f"are {value}"
+    if value in ("yes", "no"):
+        return f"are {feature}" if value == "yes" else f"are not {feature}"
+    if feature in ("degree", "hydrogens"):
+        noun = "neighbor" if feature == "degree" else "hydrogen"
+        return f"have {value} {noun}{'' if value == '1' else 's'}"
+    return f"have {feature} {value}"
 
 
 def _rises(values: list[float]) -> bool:
