@@ -134,15 +134,7 @@ class Domain:
         return domain
 
     def judge(self, graphs: Sequence[Graph], matches: BoolArray) -> list[DomainAnswer]:
-        """Say of every graph whether it is like the training graphs.
-
-        Parameters
-        ----------
-        graphs
-            Graphs with the features of training.
-        matches
-            Graphs × programs: which programs match.
-        """
+        """Say of every graph whether it is like the training graphs; `matches` is graphs × programs."""
         strange = self._strange_values(graphs)
         covered = self._covered(graphs)
         nearest = self._training.nearest(matches) if len(self.programs) else None

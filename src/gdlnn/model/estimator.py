@@ -179,16 +179,7 @@ class GDLNNEstimator(ProgramModel):
     ) -> GDLTransformer:
         """Return the fitted GDL layer.
 
-        Parameters
-        ----------
-        train
-            The training graphs.
-        activation
-            The values of program columns.
-        by_default
-            Whether "auto" appends pooled features.
-        quantities
-            Whether extremes of quantities are appended with them.
+        "auto" appends pooled features `by_default`, and the extremes of `quantities` with them.
         """
         for name in ("pooled", "properties"):
             if getattr(self, name) not in (True, False, "auto"):

@@ -61,13 +61,7 @@ class Conversion:
         return cls(model.reading, given_schema(info.schema), info.directed)
 
     def graph(self, item: Any) -> Graph:
-        """Convert one object to a graph.
-
-        Raises
-        ------
-        GraphError
-            Where it is none of those that are accepted, or cannot be read; the message goes on after a comma.
-        """
+        """Convert one object to a graph; raise a GraphError where it cannot be read or is of another kind."""
         if isinstance(item, Graph):
             return item
         kind = type(item).__name__
@@ -126,18 +120,9 @@ def as_graphs(
     error: type[GDLNNError] = ModelError,
     convert: Conversion | None = None,
 ) -> list[Graph]:
-    """Return the graphs as a list; anything else among them is named in the error.
+    """Return the graphs as a list; an error says `what` they are and which item is something else.
 
-    Parameters
-    ----------
-    graphs
-        The graphs.
-    what
-        What the error calls them.
-    error
-        The class of the error.
-    convert
-        How molecules and graphs of other libraries are converted; None accepts only graphs.
+    `convert` says how molecules and graphs of other libraries are converted; None accepts only graphs.
     """
     if isinstance(graphs, Graph) or (convert is not None and is_alone(graphs)):
         graphs = [graphs]
@@ -147,17 +132,16 @@ def as_graphs(
         kind = type(graphs).__name__
         expected = "a Graph, a list of graphs or a GraphDataset"
         raise error(f"{what}: expected {expected}, got {kind}") from None
-    table = type(graphs).__name__ == "DataFrame"
-    found = []
     for index, item in enumerate(listed):
+        table = type(graphs).__name__ == "DataFrame"  # its items are the names of its columns
+        if (convert is None or table) and not isinstance(item, Graph):
+            column = "; give one of the columns" if table else ""
+            raise error(f"{what}: item {index}: expected a Graph, got {type(item).__name__}{column}")
         try:
-            if not isinstance(item, Graph) and (convert is None or table):
-                column = "; give one of the columns" if table else ""
-                raise GraphError(f"expected a Graph, got {type(item).__name__}{column}")
-            found.append(item if convert is None else convert.graph(item))
+            listed[index] = item if convert is None else convert.graph(item)
         except GraphError as problem:
             raise error(f"{what}: item {index}: {problem}") from problem
-    return found
+    return listed
 
 
 def as_labeled(
@@ -357,16 +341,8 @@ def training_and_validation(
 ) -> tuple[GraphDataset, GraphDataset | None]:
     """Return the training set and the validation set, or None if there is none.
 
-    Parameters
-    ----------
-    data
-        All training graphs.
-    validation
-        What the user gave: a fraction to hold out, a validation set, or None.
-    fraction
-        Share to hold out if nothing was given and it is at least `MIN_VALIDATION` graphs.
-    random_state
-        Seed of the held-out sample.
+    `validation` is what the user gave: a fraction to hold out, a validation set, or None. If nothing was
+    given, `fraction` is held out where it comes to at least `MIN_VALIDATION` graphs.
     """
     if isinstance(validation, GraphDataset):
         return data, as_labeled(validation, None, "fit: validation")

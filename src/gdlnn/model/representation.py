@@ -315,12 +315,7 @@ class AddedColumn(NamedTuple):
     def cell(self, own: Mapping[str, Any], predictions: Mapping[str, Prediction]) -> Any:
         """Return the cell of a row; probabilities have four significant digits.
 
-        Parameters
-        ----------
-        own
-            ``row``, ``id``, ``smiles`` and ``reason``.
-        predictions
-            The predictions by model; empty for a row that was not read.
+        `own` has ``row``, ``id``, ``smiles`` and ``reason``. A row that was not read has no `predictions`.
         """
         if self.model is None:
             return own[self.value]
@@ -345,13 +340,8 @@ def reason_of(predictions: Iterable[Prediction]) -> str:
 def added_columns(data: BatchedInput, classes: Mapping[str, Sequence[Any] | None]) -> list[AddedColumn]:
     """Return the columns that predicting adds to an input.
 
-    Parameters
-    ----------
-    data
-        The input.
-    classes
-        The classes of each model, None for a regressor, by the label that it is for; one model alone has the
-        empty name.
+    `classes` has those of each model, None for a regressor, by the label that it is for; one model alone has
+    the empty name.
     """
     found = [AddedColumn("row", "row")]
     if data.id != "id" and (data.id or data.smiles is None):

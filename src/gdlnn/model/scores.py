@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -89,16 +89,8 @@ def classification_scores(
     predicted
         The predicted labels; by default the most probable ones.
     """
-    scores, _, _ = _scores(np.asarray(y), probabilities, classes, predicted, None)
+    scores, *_ = _scores(np.asarray(y), probabilities, classes, predicted, None)
     return {name: scores[name] for name in ("n", *METRICS)}
-
-
-class _Codes(NamedTuple):
-    """True and predicted labels as positions in a list of all labels."""
-
-    labels: list[Any]
-    true: IntArray
-    predicted: IntArray
 
 
 def _scores(
@@ -107,16 +99,17 @@ def _scores(
     classes: npt.NDArray[Any],
     predicted: npt.NDArray[Any] | None,
     rare: int | None,
-) -> tuple[dict[str, Any], dict[str, Statistic], _Codes]:
+) -> tuple[dict[str, Any], dict[str, Statistic], list[Any], IntArray, IntArray]:
     """Return the scores, functions that give them for weighted graphs, and the labels as numbers."""
     if predicted is None:
         predicted = classes[probabilities.argmax(axis=1)]
     labels = [*classes.tolist(), *(label for label in np.unique(truth).tolist() if label not in classes)]
-    codes = _Codes(labels, label_codes(truth, labels), label_codes(predicted, labels))
-    statistics = _statistics(codes.true, codes.predicted, probabilities, rare)
+    own, given = label_codes(truth, labels), label_codes(predicted, labels)
+    statistics = _statistics(own, given, probabilities, rare)
     values = {name: float(of(np.ones((1, len(truth))))[0]) for name, of in statistics.items()}
     scores = {name: None if np.isnan(value) else value for name, value in values.items()}
-    return {"n": len(truth), "accuracy": float((predicted == truth).mean()), **scores}, statistics, codes
+    accuracy = float((predicted == truth).mean())
+    return {"n": len(truth), "accuracy": accuracy, **scores}, statistics, labels, own, given
 
 
 def score_intervals(
@@ -143,16 +136,13 @@ def score_intervals(
     """
     truth = np.asarray(y)
     rare = _rarer_column(classes, truth, counts)
-    found, statistics, codes = _scores(truth, probabilities, classes, predicted, rare)
-    right = int((codes.true == codes.predicted).sum())
+    found, statistics, labels, own, given = _scores(truth, probabilities, classes, predicted, rare)
     found["intervals"] = {
-        "accuracy": list(wilson(right, len(truth))),
-        **_intervals(codes.true, statistics, found),
+        "accuracy": list(wilson(int((own == given).sum()), len(truth))),
+        **_intervals(own, statistics, found),
     }
-    found["rare_class"] = None if rare is None else codes.labels[rare]
-    found["classes"] = [
-        _of_class(label, codes.true == i, codes.predicted == i) for i, label in enumerate(codes.labels)
-    ]
+    found["rare_class"] = None if rare is None else labels[rare]
+    found["classes"] = [_of_class(label, own == i, given == i) for i, label in enumerate(labels)]
     return found
 
 
@@ -184,14 +174,7 @@ def majority_scores(
 ) -> dict[str, Any]:
     """Return the scores of always predicting the most frequent training label, without intervals.
 
-    Parameters
-    ----------
-    y
-        The true labels.
-    classes
-        The labels of the model.
-    counts
-        The labels and how many training graphs have each.
+    `counts` has the labels and how many training graphs have each.
     """
     commonest = max(counts, key=lambda pair: pair[1])[0]
     truth = np.asarray(y)

@@ -114,15 +114,7 @@ class TrainingGraphs:
     def from_json(
         cls, data: Mapping[str, Any], schema: Schema | None, widths: tuple[int, int]
     ) -> TrainingGraphs:
-        """Build it from what `to_json` gave.
-
-        Parameters
-        ----------
-        data
-            Salt and hashes.
-        schema, widths
-            The schema of the training graphs, and how many features their nodes and edges have.
-        """
+        """Build it from what `to_json` gave; `widths` says how many features nodes and edges have."""
         hashes, screens = (
             np.frombuffer(base64.b64decode(data[name], validate=True), dtype=_HASH)
             for name in ("hashes", "screens")
