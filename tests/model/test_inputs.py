@@ -24,12 +24,12 @@ def model() -> GDLNNClassifier:
 
 
 def test_fitting_takes_smiles_and_remembers_how_it_read_them(model: GDLNNClassifier, tmp_path: Any) -> None:
-    assert model.reading_ == MoleculeReader()
+    assert model.reading == MoleculeReader()
     assert model.score(SMILES, LABELS) > 0.9
     model.save(tmp_path / "m.gdlnn")
     back = load_model(tmp_path / "m.gdlnn")
     assert back.predict(SMILES).tolist() == model.predict(SMILES).tolist()
-    assert back.training_labels_.tolist() == LABELS
+    assert back.training_.labels.tolist() == LABELS
 
 
 def test_all_ways_to_give_molecules_say_the_same(model: GDLNNClassifier) -> None:
