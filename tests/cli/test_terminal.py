@@ -11,6 +11,8 @@ from gdlnn.errors import printable
 from gdlnn.graphs import Feature
 from reference.models import quick
 
+pytestmark = pytest.mark.usefixtures("small_heads")
+
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
 DRIVES = set("\x1b\x07\x9b\u202e")
 TABLE = f"smiles,id,{EVIL}\n" + "".join(

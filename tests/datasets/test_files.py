@@ -13,6 +13,8 @@ from gdlnn.errors import DatasetError, GDLNNError
 from gdlnn.graphs import Feature, Graph, GraphDataset, Schema
 from reference.tu_folders import write_tu
 
+pytestmark = pytest.mark.usefixtures("small_heads")
+
 
 def labels(dataset: GraphDataset) -> list[object]:
     values: list[object] = dataset.y.tolist()

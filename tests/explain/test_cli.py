@@ -40,6 +40,21 @@ def test_a_saved_model_explains_as_the_model_did(files: tuple[str, str], tmp_pat
     assert len(json.loads(out.read_text())) == 20
 
 
+def test_json_for_scripts(files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run("explain", *files, "-i", 2, "--json", "--technique", "lime")
+    one = json.loads(capsys.readouterr().out)
+    run("explain", *files, "-i", 2, "-i", 3, "--json", "--n-reasons", "smallest")
+    several = json.loads(capsys.readouterr().out)
+    assert several[0]["graph"] == one["graph"]
+    assert len(several[0]["reasons"]) < len(one["reasons"])
+    out = tmp_path / "out.html"
+    run("explain", *files, "-i", 2, "-o", out, "--json")
+    assert json.loads(capsys.readouterr().out) == {"output": str(out), "explanations": 1}
+    run("explain", *files, "-i", 2, "-o", out, "-q")
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err) == ("", "")
+
+
 def test_the_model_as_a_whole(
     files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -21,6 +21,7 @@ import pandas as pd
 
 import gdlnn
 from gdlnn.datasets import load_jsonl, load_sdf, load_smiles
+from gdlnn.gdl import parse_programs
 from reference.hostile_tables import SHEET_MEMBERS, sheet_of
 
 MOST_SECONDS = 10.0  # of CPU time for a file of a few kilobytes
@@ -85,7 +86,7 @@ def reader(read: Callable[[Path], Any], name: str, members: Sequence[str] = ()) 
 
 
 def _parse(path: Path) -> None:
-    for named in gdlnn.parse_programs(path.read_bytes().decode("utf-8", "surrogateescape")):
+    for named in parse_programs(path.read_bytes().decode("utf-8", "surrogateescape")):
         assert gdlnn.Program.parse(str(named.program)) == named.program
 
 

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gdlnn import Graph, Program, load_dataset, mine, neighborhoods
+from gdlnn import Graph, Program, load_dataset, mine
 from gdlnn.errors import MissingExtraError
 from gdlnn.gdl.atoms import read_pattern
 from gdlnn.gdl.groups import Group, find_groups, groups
 from gdlnn.graphs import GraphDataset
 from gdlnn.graphs.molecules import MOLECULE_SCHEMA, molecule_graph
 from gdlnn.matching import match
+from gdlnn.mining import neighborhoods
 
 Chem = pytest.importorskip("rdkit.Chem")
 

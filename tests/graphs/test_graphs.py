@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gdlnn import Feature, Graph, GraphDataset, GraphError, Schema
+from gdlnn import Feature, Graph, GraphDataset, Schema
+from gdlnn.errors import GraphError
 
 PATH = Graph([[1.0], [2.0], [3.0]], [(0, 1), (1, 2)], name="path")
 

@@ -9,7 +9,8 @@ import pandas
 import pytest
 
 import gdlnn
-from gdlnn import Feature, GraphError, Program, Schema
+from gdlnn import Feature, Program, Schema
+from gdlnn.errors import GraphError
 from gdlnn.graphs.interop import (
     from_networkx,
     from_networkx_dataset,

@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
-from gdlnn import GraphDataset, MiningError, mine
+from gdlnn import GraphDataset, mine
+from gdlnn.errors import MiningError
 from gdlnn.mining.checkpoint import KIND, Checkpoint
 from reference.mining_cases import random_trees
 
 TREES = random_trees(30)
-KILLS, LONG_KILLS = 4, 50
+KILLS, LONG_KILLS = 2, 50
 
 # What a killed and resumed process does: mine the saved dataset, then write the file. Given a number of
 # records and of seconds it kills itself when so many more are written and so much time has passed.

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import joblib
 import pytest
 
-from gdlnn import GraphDataset, WorkerError, make_ba_2motifs, mine
+from gdlnn import GraphDataset, make_ba_2motifs, mine
 from gdlnn.cli import main, options
 from gdlnn.datasets.resolve import batched_dataset
+from gdlnn.errors import WorkerError
 from gdlnn.model.representation import stream_predictions
 from reference.mining_cases import random_trees
 from reference.models import quick

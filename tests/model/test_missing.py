@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gdlnn import Feature, GDLNNClassifier, Graph, GraphDataset, Program, Schema, load_model, match, mine
+from gdlnn import Feature, GDLNNClassifier, Graph, GraphDataset, Program, Schema, load_model, mine
 from gdlnn.datasets.jsonl import load_jsonl
 from gdlnn.graphs.identity import canonical_form
 from gdlnn.graphs.interop import from_tables
+from gdlnn.matching import match
 from gdlnn.model.pooling import PooledFeatures
 from gdlnn.model.quantities import MISSING, Quantities
 from reference import conflicts, matcher

@@ -10,6 +10,8 @@ from reference.command_line import exit_code, run
 from reference.models import classifier
 from reference.report_models import SMALL
 
+pytestmark = pytest.mark.usefixtures("small_heads")
+
 DATA = "synthetic:ba-2motifs:60:0"
 
 

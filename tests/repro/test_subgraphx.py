@@ -134,7 +134,7 @@ def found_share(model: GNNClassifier, data: GraphDataset, n_graphs: int, **optio
 
 def test_subgraphx_finds_the_motif(gin: GNNClassifier, parts: Parts) -> None:
     assert gin.score(parts[2]) >= 0.95
-    assert found_share(gin, parts[2], 6, n_rollouts=8) > 0.5
+    assert found_share(gin, parts[2], 4, n_rollouts=8) > 0.5
 
 
 def test_one_search_serves_all_sizes_and_the_seed_decides(gin: GNNClassifier, parts: Parts) -> None:

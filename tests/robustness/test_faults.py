@@ -12,23 +12,18 @@ from typing import Any
 
 import pytest
 
-from gdlnn import (
-    MiningError,
-    ProgramSet,
-    WriteError,
-    load_jsonl,
-    load_smiles,
-    make_ba_2motifs,
-    mine,
-)
+from gdlnn import ProgramSet, load_jsonl, load_smiles, make_ba_2motifs, mine
 from gdlnn.cli import main
 from gdlnn.drawing import write_text
+from gdlnn.errors import MiningError, WriteError
 from gdlnn.io.atomic import atomic_write
 from gdlnn.mining.checkpoint import KIND, Checkpoint
 from reference.disk import little_room
 from reference.mining_cases import random_trees
 from reference.models import quick
 from reference.server_models import MOLECULES
+
+pytestmark = pytest.mark.usefixtures("small_heads")
 
 TREES = random_trees(60, nodes=14)
 MOTIFS = make_ba_2motifs(16, random_state=8)
@@ -281,7 +276,7 @@ def test_mining_ends_with_what_is_done_and_goes_on(tmp_path: Path) -> None:
     dataset = random_trees(250, nodes=20)
     dataset.save(tmp_path / "d.jsonl")
     out, checkpoint = tmp_path / "p.gdl", tmp_path / "run"
-    words = f"mine {tmp_path}/d.jsonl --split none -o {out} -j 2 -q --checkpoint {checkpoint}".split()
+    words = f"mine {tmp_path}/d.jsonl --split none -o {out} -j 1 -q --checkpoint {checkpoint}".split()
     ignoring = f"import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); {START[-1]}"
     process = subprocess.Popen([*START[:2], ignoring, *words], stderr=subprocess.PIPE)
     while not checkpoint.exists() or checkpoint.read_bytes().count(b"\n") < 3:
@@ -293,8 +288,10 @@ def test_mining_ends_with_what_is_done_and_goes_on(tmp_path: Path) -> None:
     assert process.returncode == 143
     assert b"p.gdl is incomplete. Run the same command again to resume from the checkpoint." in said
     assert not ProgramSet.load(out).complete
-    subprocess.run([*START, *words], check=True)
-    assert out.read_text() == mine(dataset, n_jobs=2).to_text()
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 0
+    assert out.read_text() == mine(dataset).to_text()
 
 
 def test_a_name_as_long_as_names_can_be_is_written(tmp_path: Path) -> None:

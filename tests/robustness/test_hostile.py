@@ -14,15 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz.readers import PIECES, TARGETS, seeds
-from gdlnn import (
-    DatasetError,
-    GDLNNError,
-    MiningError,
-    ModelError,
-    ProgramSet,
-    load_model,
-    mine,
-)
+from gdlnn import GDLNNError, ProgramSet, load_model, mine
+from gdlnn.errors import DatasetError, MiningError, ModelError
 from gdlnn.io import bounded
 from gdlnn.io.bounded import BadArchiveError, checked_archive, read_members
 from gdlnn.mining import program_text

@@ -10,19 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gdlnn import (
-    DatasetError,
-    GDLNNClassifier,
-    GDLNNError,
-    Graph,
-    GraphDataset,
-    GraphError,
-    ModelError,
-    load_model,
-    load_tu,
-    mine,
-)
+from gdlnn import GDLNNClassifier, GDLNNError, Graph, GraphDataset, load_model, load_tu, mine
 from gdlnn.datasets import load_jsonl, load_smiles
+from gdlnn.errors import DatasetError, GraphError, ModelError
 from gdlnn.graphs.labels import parse_labels
 from gdlnn.io.bounded import write_members
 

@@ -5,6 +5,7 @@ import json
 import pickle
 import re
 import time
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,16 +13,12 @@ from typing import Any
 import joblib
 import pytest
 
-from gdlnn import (
-    DatasetError,
-    GDLNNClassifier,
-    jobs,
-    make_ba_2motifs,
-)
+from gdlnn import GDLNNClassifier, jobs, make_ba_2motifs
 from gdlnn.cli import main
 from gdlnn.datasets import load_jsonl, load_sdf
 from gdlnn.datasets.resolve import Batch, batched_dataset
 from gdlnn.datasets.tables import Row
+from gdlnn.errors import DatasetError
 from gdlnn.model import representation
 from gdlnn.model.representation import PredictedRow, stream_predictions
 from reference.models import quick
@@ -31,7 +28,7 @@ MOTIFS = make_ba_2motifs(24, random_state=8)
 
 @pytest.fixture(scope="module")
 def model() -> GDLNNClassifier:
-    return quick(epochs=5).fit(MOTIFS)
+    return quick(head="linear").fit(MOTIFS)  # worker processes need no torch for it
 
 
 def test_predictions_on_workers_are_those_of_here(
@@ -128,6 +125,19 @@ def test_a_table_is_read_as_it_is_used(tmp_path: Path) -> None:
     read = [batch.rows for batch in batches]
     assert [len(rows) for rows in read] == [10, 10, 4]
     assert [batch.read() for batch in batches] == read
+
+
+def test_the_memory_does_not_grow_with_the_table(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("smiles\n" + "CCO\n" * 20_000)
+    batches = batched_dataset(str(table), 500).batches
+    next(batches)
+    tracemalloc.start()
+    for _ in range(30):
+        next(batches)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2_000_000  # one batch takes half a megabyte, all of them four
 
 
 def test_bad_rows_of_a_table_are_rows_with_a_reason(tmp_path: Path) -> None:

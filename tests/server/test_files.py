@@ -21,6 +21,8 @@ from gdlnn.server.limits import Limits
 from reference.models import quick
 from reference.server_models import MOLECULES, check_answer, client_of, motifs_file
 
+pytestmark = pytest.mark.usefixtures("small_heads")
+
 ROWS = (("CCO", "café", "1"), ("C(", "bad", "2"), ("Nc1ccccc1", "aniline", "3"))
 COLUMNS = ("SMILES", "name", "label")
 

@@ -179,10 +179,10 @@ def _molecule(model: GDLNNClassifier, text: str, root: Path | None) -> GraphData
     from gdlnn.graphs import GraphDataset
     from gdlnn.model.inputs import Conversion
 
-    if model.reading_ is None or text == "-" or is_dataset(text, root) or parse_smiles(text)[0] is None:
+    if model.reading is None or text == "-" or is_dataset(text, root) or parse_smiles(text)[0] is None:
         return None
     graph = Conversion.of_model(model).graph(text)
-    return GraphDataset([graph], smiles=[text], reading=model.reading_)
+    return GraphDataset([graph], smiles=[text], reading=model.reading)
 
 
 def _n_reasons(text: str) -> Any:

@@ -241,7 +241,7 @@ class Explainer:
         if not isinstance(representation, ValueRepresentation):
             return None
         lower, upper = representation.intervals[row].tolist()
-        return Value(lower, upper, self.model.unit, Value.step_of(self.model.training_labels_))
+        return Value(lower, upper, self.model.unit, Value.step_of(self.model.training_.labels))
 
     # --- groups -------------------------------------------------------------------------------------------
 
@@ -260,7 +260,7 @@ class Explainer:
             graph = self._named(representation.graphs[row])
             groups = named_groups(graph)
             if not groups:  # places are found in units of one percentage point
-                scores = own.nodes * 0.01 / Value.step_of(self.model.training_labels_)
+                scores = own.nodes * 0.01 / Value.step_of(self.model.training_.labels)
                 groups = [("", place.nodes) for place in find_places(graph, scores)]
             places = sorted_places(graph, own.nodes, [nodes for _, nodes in groups])
             names = {nodes: name for name, nodes in groups}
@@ -412,7 +412,7 @@ class Explainer:
         others = sum(points for _, points in pooled)
         prior = counts.get(label, 0) / max(1, sum(counts.values()))
         if isinstance(representation, ValueRepresentation):
-            prior = float(self.model.training_labels_.mean())
+            prior = float(self.model.training_.labels.mean())
         return Contributions(
             baseline=baseline,
             prior=prior,

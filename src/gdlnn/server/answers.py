@@ -176,7 +176,7 @@ class Answers:
         return found
 
     def _expects(self) -> dict[str, Any]:
-        kind, smiles = self.reader.kind, self.first.reading_ is not None
+        kind, smiles = self.reader.kind, self.first.reading is not None
         schema = kind.schema or Schema()
         nodes = _features(schema.node, min(self.reader.kinds))
         edges = _features(schema.edge, self.reader.info.n_edge_features)
@@ -195,7 +195,7 @@ class Answers:
 
     def _given_examples(self, data: GraphDataset) -> list[dict[str, Any]]:
         """Return the first graphs of a dataset as a client would send them."""
-        smiles = data.smiles if self.first.reading_ is not None else None
+        smiles = data.smiles if self.first.reading is not None else None
         names = data.ids or [graph.name or f"graph {i}" for i, graph in enumerate(data.graphs)]
         return [
             {"name": names[i]} | ({"graph": graph.to_json()} if smiles is None else {"smiles": smiles[i]})
@@ -269,7 +269,7 @@ def _features(features: tuple[Feature, ...], width: int) -> list[dict[str, Any]]
 
 def own_examples(model: GDLNNClassifier) -> list[dict[str, Any]]:
     """Return well-known molecules, or the smallest graphs that contain the best program of each class."""
-    if model.reading_ is not None:
+    if model.reading is not None:
         return [{"name": name, "smiles": smiles} for name, smiles in MOLECULES.items()]
     found: dict[Any, dict[str, Any]] = {}
     for number, item in enumerate(model.programs_, 1):

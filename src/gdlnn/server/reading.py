@@ -62,13 +62,13 @@ class Reader:
             path = Path(folder) / f"input.{kind}{'.gz' if data.startswith(_GZIP) else ''}"
             path.write_bytes(data)
             try:
-                known = self.model.provenance_.get("smiles")
+                known = self.model.training_.provenance.get("smiles")
                 source = batched_dataset(
                     str(path),
                     self.limits.batch + 1,
                     smiles=trained_smiles_column(path, known, smiles, encoding),
                     id=id,
-                    reading=self.model.reading_,
+                    reading=self.model.reading,
                     widths=self.kind.widths,
                     encoding=encoding,
                 )
@@ -112,7 +112,11 @@ class Reader:
         return [self._bounded(read(item)) for item in items]
 
     def _bounded(self, row: Row) -> Row:
-        graph, most, word = row.graph, self.limits, "nodes" if self.model.reading_ is None else "atoms"
+        graph, most, word = (
+            row.graph,
+            self.limits,
+            "nodes" if self.model.reading is None else "atoms",
+        )
         if graph is not None and not 0 < graph.n_nodes <= most.nodes:
             return row._replace(graph=None, reason=f"expected 1 to {most.nodes} {word}, got {graph.n_nodes}")
         if graph is not None and graph.n_edges > most.edges:
@@ -123,9 +127,9 @@ class Reader:
 
     def _reading(self, what: str) -> MoleculeReader:
         """Return how molecules are read; a model of other graphs has no use for what was sent."""
-        if self.model.reading_ is None:
+        if self.model.reading is None:
             raise ServerError(
                 f"{what}: this model was not trained on molecules read from SMILES; it expects graphs with "
                 f"{self.kind.widths[0]} node feature(s) and {self.kind.widths[1]} edge feature(s)"
             )
-        return self.model.reading_
+        return self.model.reading
