@@ -131,14 +131,25 @@ class Witnesses(NamedTuple):
 
     Attributes
     ----------
-    images
-        Per question an array, images × variables, of nodes; images that cover the same subgraph count once.
+    nodes, at
+        The nodes of all images, one image after another, and where those of each question begin; the last
+        number is the end. Images that cover the same subgraph count once.
+    counts
+        Per question the number of images.
     complete
         Per question whether these are all images.
     """
 
-    images: list[npt.NDArray[np.int32]]
+    nodes: npt.NDArray[np.int32]
+    at: IntArray
+    counts: IntArray
     complete: BoolArray
+
+    @property
+    def images(self) -> list[npt.NDArray[np.int32]]:
+        """Per question an array, images × variables, of nodes."""
+        bounds = zip(self.at[:-1].tolist(), self.at[1:].tolist(), self.counts.tolist(), strict=True)
+        return [self.nodes[a:b].reshape(n, (b - a) // max(n, 1)) for a, b, n in bounds]
 
 
 class ProgramPlan:
@@ -234,13 +245,7 @@ class ProgramPlan:
         start, nodes, at, complete = plan.witnesses(
             *graphs.arrays, asked, programs, most, n_threads_for(n_jobs)
         )
-        sizes = [len(self.programs[column].nodes) for column in programs.tolist()]
-        counts = np.diff(start).tolist()
-        images = [
-            nodes[a:b].reshape(count, size)
-            for a, b, count, size in zip(at[:-1].tolist(), at[1:].tolist(), counts, sizes, strict=True)
-        ]
-        return Witnesses(images, complete.astype(bool))
+        return Witnesses(nodes, at, np.diff(start), complete.astype(bool))
 
 
 @overload

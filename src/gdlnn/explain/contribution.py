@@ -61,7 +61,7 @@ class Contribution:
         others = np.zeros((len(context.values), 0)) if context.others is None else context.others
         features = np.hstack([context.values, others])
         baseline = model.baseline()
-        start = model.head_outputs(baseline)[0, context.targets]
+        start = model.baseline_outputs()[context.targets]
         weights = np.zeros_like(features)
         for first in range(0, len(features), _BATCH_GRAPHS):
             rows = slice(first, first + _BATCH_GRAPHS)

@@ -24,7 +24,7 @@ from gdlnn.explain.explanation import (
     plain,
 )
 from gdlnn.explain.lime_shap import KernelShap, Lime
-from gdlnn.explain.node_scores import Scored, extreme_images, score_nodes
+from gdlnn.explain.node_scores import Scored, extreme_nodes, score_nodes
 from gdlnn.explain.places import connected_parts, find_places, induced_program, sorted_places
 from gdlnn.explain.subgraph import shrink
 from gdlnn.explain.words import what_it_contains
@@ -38,12 +38,12 @@ from gdlnn.model.inputs import Conversion, as_graphs, is_alone
 from gdlnn.model.representation import Representation, ValueRepresentation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gdlnn.explain.context import Attribution
-    from gdlnn.explain.node_scores import Images
     from gdlnn.explain.places import Place
     from gdlnn.gdl.program import Program
+    from gdlnn.model.quantities import Extreme
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -317,7 +317,9 @@ class Explainer:
         """Return a place as a reason: the program that it induces, its name, and the programs behind it."""
         points = scored.shares(place.nodes)
         terms = tuple(
-            Reason(scored.programs[i], float(points[i]), (), scored.columns[i])
+            Reason(
+                self._program(scored.columns[i], scored.thresholds), float(points[i]), (), scored.columns[i]
+            )
             for i in important(points, MOST_TERMS).tolist()
             if abs(points[i]) >= LEAST_SHOWN
         )
@@ -445,40 +447,47 @@ class Explainer:
         start = np.searchsorted(rows, np.arange(len(representation) + 1))
         for row, graph in enumerate(representation.graphs):
             part = slice(int(start[row]), int(start[row + 1]))
-            own = columns[part].tolist()
-            some, images = [self.programs[column] for column in own], list(found.images[part])
-            weights = attribution.weights[row, own].tolist()
-            for column, program, places, weight in self._of_quantities(
-                graph, representation, attribution, row
-            ):
+            own, weights = columns[part].tolist(), attribution.weights[row, columns[part]].tolist()
+            bounds = found.at[part.start : part.stop + 1]
+            sizes, there = np.diff(bounds).tolist(), [found.nodes[bounds[0] : bounds[-1]]]
+            thresholds = {}
+            for column, weight in self._of_quantities(attribution, row):
+                value = float(representation.features[row, column])
+                thresholds[column] = self._threshold(column, value)
+                there.append(extreme_nodes(graph, self._extreme(column), thresholds[column]))
+                sizes.append(there[-1].size)
                 own.append(column)
-                some.append(program)
-                images.append(places)
                 weights.append(weight)
-            results.append(score_nodes(graph, some, own, np.array(weights, dtype=np.float64), images))
+            all_there = np.concatenate(there).astype(np.int64)
+            results.append(score_nodes(graph.n_nodes, own, np.array(weights), all_there, sizes, thresholds))
         return results
 
-    def _of_quantities(
-        self, graph: Graph, representation: Representation, attribution: Attribution, row: int
-    ) -> Iterator[tuple[int, Program, Images, float]]:
-        """Yield the programs of quantities that are present, with the thresholds that decided for a graph."""
-        quantities = self.model.layer_.quantities_
-        if quantities is None or attribution.others is None or not len(quantities):
+    def _of_quantities(self, attribution: Attribution, row: int) -> Iterator[tuple[int, float]]:
+        """Yield the columns of quantities that are present in a graph, with what they add."""
+        quantities, others = self.model.layer_.quantities_, attribution.others
+        if quantities is None or others is None or not len(quantities):
             return
-        first = representation.features.shape[1] - len(quantities)
-        weights = attribution.others[row, -len(quantities) :]
-        info = self.model.programs_.info
-        for number in np.flatnonzero(weights).tolist():
-            extreme, value = quantities.columns[number], float(representation.features[row, first + number])
-            threshold = self._threshold(first + number, value)
-            width = info.n_node_features if extreme.of == "node" else info.n_edge_features
-            program = extreme.program(threshold, width, directed=info.directed)
-            yield first + number, program, extreme_images(graph, extreme, threshold), float(weights[number])
+        first = self.model.layer_.n_columns - len(quantities)
+        weights = others[row, -len(quantities) :]
+        yield from ((first + i, float(weights[i])) for i in np.flatnonzero(weights).tolist())
+
+    def _extreme(self, column: int) -> Extreme:
+        """Return the quantity of a column."""
+        quantities = self.model.layer_.quantities_
+        found: Extreme = quantities.columns[column - self.model.layer_.n_columns + len(quantities)]
+        return found
+
+    def _program(self, column: int, thresholds: Mapping[int, float]) -> Program:
+        """Return the program of a column, for a quantity with the threshold that decided."""
+        if column < len(self.programs):
+            return self.programs[column]
+        extreme, info = self._extreme(column), self.model.programs_.info
+        width = info.n_node_features if extreme.of == "node" else info.n_edge_features
+        return extreme.program(thresholds[column], width, directed=info.directed)
 
     def _threshold(self, column: int, value: float) -> float:
         """Return the threshold of a quantity that decided: the middle split that the value passes."""
-        forest = self.model.head_.forest_
-        splits = np.sort(forest.threshold[forest.feature == column].astype(np.float64))
+        splits = self.model.head_.forest_.splits(column)
         passed = splits[splits < value]
         return float(passed[len(passed) // 2]) if len(passed) else value
 

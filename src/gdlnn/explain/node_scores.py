@@ -8,15 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from gdlnn.gdl.program import Program
     from gdlnn.graphs import Graph
     from gdlnn.model.quantities import Extreme
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-Images = npt.NDArray[np.int32]
 
 
 class Scored(NamedTuple):
@@ -27,50 +25,53 @@ class Scored(NamedTuple):
     nodes
         The score of each node: the contribution of each program is divided evenly over its places, and over
         the nodes of each. The scores add up to the contributions.
-    programs, columns, weights
-        The programs that are present, their columns, and what each adds. Columns of quantities come after the
+    columns, weights
+        The columns of the programs that are present, and what each adds. Columns of quantities come after the
         programs of the model.
+    thresholds
+        For each column of a quantity the threshold that decided.
     there, owner
         The nodes of all places of all programs, and the position of the program that each is of.
+    sizes
+        How many nodes all places of each program have.
     """
 
     nodes: FloatArray
-    programs: list[Program]
     columns: list[int]
     weights: FloatArray
+    thresholds: Mapping[int, float]
     there: IntArray
     owner: IntArray
+    sizes: IntArray
 
     def shares(self, nodes: Sequence[int]) -> FloatArray:
         """Return what each program adds to some nodes."""
-        inside = np.zeros(len(self.nodes))
-        inside[list(nodes)] = 1.0
-        n = len(self.weights)
-        sizes = np.maximum(np.bincount(self.owner, minlength=n), 1)
-        return np.round(self.weights * np.bincount(self.owner, inside[self.there], minlength=n) / sizes, 12)
+        inside = np.zeros(len(self.nodes), dtype=bool)
+        inside[list(nodes)] = True
+        counts = np.bincount(self.owner[inside[self.there]], minlength=len(self.weights))
+        return np.round(self.weights * counts / np.maximum(self.sizes, 1), 12)
 
 
 def score_nodes(
-    graph: Graph,
-    programs: list[Program],
+    n_nodes: int,
     columns: list[int],
     weights: FloatArray,
-    images: Sequence[Images],
+    there: IntArray,
+    sizes: Sequence[int],
+    thresholds: Mapping[int, float],
 ) -> Scored:
     """Divide what programs add over the nodes of their places, see `Scored`."""
-    sizes = np.array([one.size for one in images], dtype=np.int64)
-    flat = np.concatenate([np.zeros(0, dtype=np.int32), *(one.reshape(-1) for one in images)])
-    there, owner = flat.astype(np.int64), np.repeat(np.arange(len(sizes)), sizes)
-    nodes = np.zeros(graph.n_nodes)
-    nodes += np.bincount(there, (weights / np.maximum(sizes, 1))[owner], minlength=graph.n_nodes)
-    return Scored(nodes, programs, columns, weights, there, owner)
+    own = np.array(sizes, dtype=np.int64)
+    owner = np.repeat(np.arange(len(own)), own)
+    nodes = np.bincount(there, (weights / np.maximum(own, 1))[owner], minlength=n_nodes)
+    return Scored(nodes.astype(np.float64), columns, weights, thresholds, there, owner, own)
 
 
-def extreme_images(graph: Graph, extreme: Extreme, threshold: float) -> Images:
+def extreme_nodes(graph: Graph, extreme: Extreme, threshold: float) -> IntArray:
     """Return the nodes, or the ends of the edges, whose quantity is above a threshold; see `Extreme`."""
     table = graph.node_features if extreme.of == "node" else graph.edge_features
     there = extreme.sign * table[:, extreme.feature] >= threshold
     for position, value in extreme.values:
         there &= table[:, position] == value
     rows = np.flatnonzero(there)
-    return np.asarray(rows[:, None] if extreme.of == "node" else graph.edges[rows], dtype=np.int32)
+    return rows if extreme.of == "node" else graph.edges[rows].reshape(-1)
