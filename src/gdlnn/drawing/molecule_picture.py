@@ -13,8 +13,7 @@ from gdlnn.drawing.marks import NOTHING
 from gdlnn.drawing.svg import Box, Picture, num, text
 from gdlnn.errors import GraphError, ProgramError, require
 from gdlnn.gdl.atoms import AROMATIC, DOUBLE, SINGLE, TRIPLE, Pattern, is_chemical, is_exact, read_pattern
-from gdlnn.graphs.chem import chem, smiles_problem, without_messages
-from gdlnn.graphs.molecules import graph_molecule
+from gdlnn.graphs.molecules import chem, graph_molecule, smiles_problem, without_messages
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

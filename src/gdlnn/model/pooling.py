@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from gdlnn.errors import ModelError, require
 from gdlnn.graphs import Feature, GraphDataset
-from gdlnn.graphs.chem import chem, without_messages
-from gdlnn.graphs.molecules import graph_molecule, hidden_by_default
+from gdlnn.graphs.molecules import chem, graph_molecule, hidden_by_default, without_messages
 from gdlnn.model.inputs import as_graphs
 
 if TYPE_CHECKING:
