@@ -276,7 +276,7 @@ def test_mining_ends_with_what_is_done_and_goes_on(tmp_path: Path) -> None:
     dataset = random_trees(250, nodes=20)
     dataset.save(tmp_path / "d.jsonl")
     out, checkpoint = tmp_path / "p.gdl", tmp_path / "run"
-    words = f"mine {tmp_path}/d.jsonl --split none -o {out} -j 1 -q --checkpoint {checkpoint}".split()
+    words = f"mine {tmp_path}/d.jsonl --split none -o {out} -j 2 -q --checkpoint {checkpoint}".split()
     ignoring = f"import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); {START[-1]}"
     process = subprocess.Popen([*START[:2], ignoring, *words], stderr=subprocess.PIPE)
     while not checkpoint.exists() or checkpoint.read_bytes().count(b"\n") < 3:

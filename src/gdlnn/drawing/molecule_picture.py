@@ -136,7 +136,7 @@ def draw_molecule(molecule: Any, marks: Marks = NOTHING, faded: Collection[int] 
     crosses = rings_and_crosses(marks, places, _RADIUS)
     body = hits + score_map(marks, places, _RADIUS) + outlines.body + lines + labels + crosses + tags
     box = (left - 4, top - 4, right + 4, bottom + 4)
-    return Picture(box, body, "molecule", len(places), places.tolist(), _RADIUS + 1.5)
+    return Picture(box, body, "molecule", len(places))
 
 
 def _drawn(molecule: Any, faded: set[int]) -> tuple[FloatArray, str, str, list[Box]]:

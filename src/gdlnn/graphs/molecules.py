@@ -408,6 +408,28 @@ def _without_hydrogens(molecule: Any) -> Any:
         raise GraphError(f"RDKit cannot sanitise this molecule: {error}") from error
 
 
+_OF_ATOMS = ("atom", "charge", "hydrogens", "radicals", "aromatic")
+
+
+def _atom(rd: Any, schema: Schema, values: Mapping[str, float]) -> Any:
+    """Return an atom of RDKit with the values of features that it knows."""
+    named = {feature.name: feature for feature in schema.node}
+    symbol = named["atom"].value_name(values["atom"])
+    if symbol not in ELEMENTS:
+        raise GraphError(f"atom: expected the symbol of an element, got {symbol!r}")
+    atom = rd.Atom(symbol)
+    if "charge" in values:
+        atom.SetFormalCharge(int(named["charge"].value_name(values["charge"])))
+    if "hydrogens" in values:
+        atom.SetNumExplicitHs(int(values["hydrogens"]))
+        atom.SetNoImplicit(True)
+    if "radicals" in values:
+        atom.SetNumRadicalElectrons(int(values["radicals"]))
+    if "aromatic" in values:
+        atom.SetIsAromatic(bool(values["aromatic"]))
+    return atom
+
+
 def graph_molecule(graph: Graph, schema: Schema | None = None) -> Any:
     """Build the RDKit molecule of a graph whose schema names the atoms (and, where it does, the bonds).
 
@@ -416,35 +438,24 @@ def graph_molecule(graph: Graph, schema: Schema | None = None) -> Any:
     """
     rd = chem("Converting a graph to a molecule")
     schema = schema or graph.schema
-    columns = {f.name: i for i, f in enumerate(schema.node)} if schema else {}
+    columns = {f.name: i for i, f in enumerate(schema.node) if f.name in _OF_ATOMS} if schema else {}
     if schema is None or schema.domain != "molecule" or "atom" not in columns:
         raise GraphError("expected the graph of a molecule, whose schema names the atoms")
     bond_at = next((i for i, f in enumerate(schema.edge) if f.name == "bond"), None)
     molecule = rd.RWMol()
-    names = schema.node[columns["atom"]]
-    for row in graph.node_features.tolist():  # quicker to read than an array
-        symbol = names.value_name(row[columns["atom"]])
-        if symbol not in ELEMENTS:
-            raise GraphError(f"atom: expected the symbol of an element, got {symbol!r}")
-        atom = rd.Atom(symbol)
-        if "charge" in columns:
-            atom.SetFormalCharge(int(schema.node[columns["charge"]].value_name(row[columns["charge"]])))
-        if "hydrogens" in columns:
-            atom.SetNumExplicitHs(int(row[columns["hydrogens"]]))
-            atom.SetNoImplicit(True)
-        if "radicals" in columns:
-            atom.SetNumRadicalElectrons(int(row[columns["radicals"]]))
-        if "aromatic" in columns:
-            atom.SetIsAromatic(bool(row[columns["aromatic"]]))
-        molecule.AddAtom(atom)
+    atoms: dict[tuple[float, ...], Any] = {}  # RDKit copies an atom that is added
+    for row in graph.node_features.tolist():
+        values = tuple(row[i] for i in columns.values())
+        if values not in atoms:
+            atoms[values] = _atom(rd, schema, dict(zip(columns, values, strict=True)))
+        molecule.AddAtom(atoms[values])
+    orders: dict[float, Any] = {}
     for (u, v), row in zip(graph.edges.tolist(), graph.edge_features.tolist(), strict=True):
-        kind = "single" if bond_at is None else schema.edge[bond_at].value_name(row[bond_at])
-        order = rd.BondType.names.get(kind.upper(), rd.BondType.UNSPECIFIED)
-        molecule.AddBond(u, v, order)
-        if order == rd.BondType.AROMATIC:
-            molecule.GetBondBetweenAtoms(u, v).SetIsAromatic(True)
-            for end in (u, v):
-                molecule.GetAtomWithIdx(end).SetIsAromatic(True)
+        kind = 0.0 if bond_at is None else row[bond_at]
+        if kind not in orders:
+            name = "single" if bond_at is None else schema.edge[bond_at].value_name(kind)
+            orders[kind] = rd.BondType.names.get(name.upper(), rd.BondType.UNSPECIFIED)
+        molecule.AddBond(u, v, orders[kind])  # the ends of an aromatic bond become aromatic
     result = molecule.GetMol()
     result.UpdatePropertyCache(strict=False)
     return result
