@@ -19,7 +19,7 @@ from reference.models import quick
 RUN = "from gdlnn.cli import main; main()"
 MINING = ("--checkpoint", "run", "-q")
 COMMANDS = {
-    "out.gdl": ("mine", "d.gdlds", "--split", "none", *MINING),
+    "out.jsonl": ("mine", "d.gdlds", "--split", "none", *MINING),
     "out.gdlnn": ("train", "d.gdlds", "--split", "random", "--epsilon", "0.1", "--head", "linear", *MINING),
     "out.csv": ("predict", "m.gdlnn", "many.gdlds"),
     "out.json": ("explain", "m.gdlnn", "some.gdlds", "--all"),

@@ -115,7 +115,7 @@ def _written(write: Callable[[Path], Any]) -> bytes:
 TARGETS: dict[str, Callable[[bytes], str]] = {
     "model": reader(gdlnn.load_model, "m.gdlnn", list(members(MODEL.read_bytes()))),
     "dataset": reader(gdlnn.GraphDataset.load, "d.gdlds", list(members(_written(MOTIFS.save)))),
-    "programs": reader(gdlnn.ProgramSet.load, "p.gdl"),
+    "programs": reader(gdlnn.ProgramSet.load, "p.jsonl"),
     "gdl": reader(_parse, "p.gdl"),
     "tu": reader(lambda path: gdlnn.load_tu(path, min_classes=1), "TOY"),
     "jsonl": reader(load_jsonl, "g.jsonl"),

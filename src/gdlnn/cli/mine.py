@@ -1,4 +1,4 @@
-"""`gdlnn mine`: programs from a dataset into a .gdl file."""
+"""`gdlnn mine`: programs from a dataset into a .jsonl file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def mine(
     dataset: opt.Dataset,
-    output: Annotated[Path, opt.output("The .gdl file to write; - writes to standard output.")],
+    output: Annotated[Path, opt.output("The .jsonl file to write; - writes to standard output.")],
     label: opt.Label = None,
     smiles: opt.Smiles = None,
     standardize: opt.Standardize = "none",
@@ -51,7 +51,7 @@ def mine(
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Mine programs from a dataset and write them as GDL text.
+    """Mine programs from a dataset and write them as lines of JSON, each in words and as GDL.
 
     After Ctrl-C or --time-limit the finished programs are written and marked incomplete.
     """
