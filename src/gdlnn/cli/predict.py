@@ -42,7 +42,6 @@ def predict(
     data_dir: opt.DataDir = None,
     jobs: opt.Jobs = -1,
     dask: opt.Dask = None,
-    as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
     """Predict the label of every graph and write a table.
@@ -56,7 +55,7 @@ def predict(
     from gdlnn.model.representation import stream_predictions
     from gdlnn.progress import progress_bar
 
-    if not opt.check_stdout(output, as_json):
+    if not opt.is_stdout(output):
         opt.check_output(output, *opt.model_files(model), dataset)
         opt.check_ending(output, *ENDINGS)
     models = load_models(model)
@@ -67,7 +66,7 @@ def predict(
         data = _input(source, first, smiles, id=id_, encoding=encoding, root=data_dir)
         table = PredictionTable(models, data, ending=output.suffix.lower())
         stack.enter_context(opt.on_processes(dask, jobs))
-        bar = progress_bar("predicting", style="rows", wanted=not quiet and not as_json)
+        bar = progress_bar("predicting", style="rows", wanted=not quiet)
         update = stack.enter_context(bar)
         write = stack.enter_context(opt.opened(output))
         write(table.header())
@@ -79,9 +78,7 @@ def predict(
                 f"{dataset}: expected at least one row that parses, got none of {table.n_rows}"
             )
     seconds = time.monotonic() - started
-    if as_json:
-        opt.print_json({"predictions": str(output), **table.summary(), "seconds": seconds})
-    elif not quiet:
+    if not quiet:
         for line in table.summary_lines(output.name, seconds):
             echo(line, err=opt.is_stdout(output))
 
@@ -178,21 +175,6 @@ class PredictionTable:
         return table_text(lines, "\t" if self.ending == ".tsv" else ",").encode()
 
     # --- the summary --------------------------------------------------------------------------------
-
-    def summary(self) -> dict[str, Any]:
-        """Return the counts as plain JSON values."""
-        labels = {
-            name: {str(label): count for label, count in sorted(counts.items(), key=str)}
-            for name, counts in self._labels.items()
-            if hasattr(self._models[name], "classes_")
-        }
-        return {
-            "rows": self.n_rows,
-            "labels": labels.get("", labels),
-            "seen": self.trained_on,
-            "domain": {"edge": self.edge, "outside": self.outside},
-            "not_read": self.not_read,
-        }
 
     def summary_lines(self, name: str, seconds: float) -> Iterator[str]:
         """Give the summary in words."""
