@@ -15,7 +15,6 @@ import pytest
 
 from gdlnn import Feature, Graph, GraphDataset, MiningError, Schema, WorkerError, jobs, mine
 from gdlnn.matching import match
-from gdlnn.mining import miner
 from reference.mining_cases import random_trees
 
 TREES = random_trees(40)
@@ -72,7 +71,7 @@ def test_the_time_limit_ends_in_time(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_an_early_end_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     looks = iter(range(10**9))
-    monkeypatch.setattr(miner.time, "monotonic", lambda: next(looks))
+    monkeypatch.setattr("gdlnn.mining.miner.time.monotonic", lambda: next(looks))
     found = mine(MANY, time_limit=8)
     assert found.stopped_by == "time limit"
     assert 0 < found.stats["tasks"] < len(MANY)

@@ -72,7 +72,7 @@ def explain(
 ) -> None:
     """Explain predictions: which programs decide, and where they match.
 
-    Prints the explanations, with --json as JSON; or writes them to --output, and with --json prints the path.
+    Prints the explanations, with --json as JSON; or writes them to --output.
     """
     from gdlnn.drawing import write_text
     from gdlnn.explain import explain as explain_graphs
@@ -118,9 +118,7 @@ def explain(
         echo(text, nl=False)
         return
     write_text(output, text)
-    if as_json:
-        opt.print_json({"output": str(output), **what})
-    elif not quiet:
+    if not quiet:
         echo(f"{output.name}: " + ", ".join(f"{count:,} {noun}" for noun, count in what.items()))
 
 

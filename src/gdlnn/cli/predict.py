@@ -66,7 +66,7 @@ def predict(
         data = _input(source, first, smiles, id=id_, encoding=encoding, root=data_dir)
         table = PredictionTable(models, data, ending=output.suffix.lower())
         stack.enter_context(opt.on_processes(dask, jobs))
-        bar = progress_bar("predicting", style="rows", wanted=not quiet)
+        bar = progress_bar("predicting", wanted=not quiet)
         update = stack.enter_context(bar)
         write = stack.enter_context(opt.opened(output))
         write(table.header())
@@ -128,8 +128,8 @@ class PredictionTable:
         }
         self._added, self._n_own = added_columns(data, classes), len(data.columns)
         self.columns = [*data.columns, *(column.name for column in self._added)]
-        self.n_rows = self.n_graphs = self.not_read = 0
-        self.trained_on = self.edge = self.outside = 0
+        self.n_rows = self.n_graphs = 0
+        self._kinds: Counter[str] = Counter()
         self._labels: dict[str, Counter[Any]] = {label: Counter() for label in models}
 
     def header(self) -> bytes:
@@ -153,17 +153,15 @@ class PredictionTable:
                 self._count(by_model)
             lines.append([*cells, *(column.cell(own, by_model) for column in self._added)])
         self.n_rows += len(rows)
-        self.not_read = self.n_rows - self.n_graphs
         return self._text(lines)
 
     def _count(self, predictions: Mapping[str, Prediction]) -> None:
         """Count the predictions of a graph."""
         for label, one in predictions.items():
             self._labels[label][one.label] += 1
-        self.trained_on += any(one.seen for one in predictions.values())
         domains = {one.domain for one in predictions.values()}
-        self.outside += "outside" in domains
-        self.edge += "edge" in domains and "outside" not in domains
+        self._kinds[next((kind for kind in ("outside", "edge") if kind in domains), "inside")] += 1
+        self._kinds["trained on"] += any(one.seen for one in predictions.values())
         self.n_graphs += 1
 
     def _text(self, lines: list[list[Any]]) -> bytes:
@@ -185,22 +183,20 @@ class PredictionTable:
             counts = sorted(self._labels[label].items(), key=str)
             text = ", ".join(f"{schema.class_name(one)} {count}" for one, count in counts)
             if not hasattr(model, "classes_"):
-                unit = getattr(model, "unit", "")
-                text = (
-                    f"from {min(self._labels[label]):.4g} to {max(self._labels[label]):.4g} {unit}".rstrip()
-                )
+                low, high = min(self._labels[label]), max(self._labels[label])
+                text = f"from {low:.4g} to {high:.4g} {getattr(model, 'unit', '')}".rstrip()
             yield f"{name}: {label}: {text}" if label else f"{name}: {counted(self.n_rows, 'row')}: {text}"
             if decision := getattr(model, "decision_", None):
                 rare = schema.class_name(model.classes_.tolist()[decision.code])
                 yield f"{rare} is predicted from a probability of {decision.threshold:.0%} on"
         yield f"{seconds:.1f} s, {self.n_rows / max(seconds, 1e-9):,.0f} rows per second"
-        if self.trained_on:
-            graphs = were(self.trained_on, "graph")
-            yield f"{graphs} in the training data; such predictions do not test the model"
-        if self.edge or self.outside:
+        if n := self._kinds["trained on"]:
+            yield f"{were(n, 'graph')} in the training data; such predictions do not test the model"
+        outside, edge = self._kinds["outside"], self._kinds["edge"]
+        if outside or edge:
             yield (
-                f"outside the model's domain: {counted(self.outside, 'graph')}, at its edge: {self.edge:,}; "
+                f"outside the model's domain: {counted(outside, 'graph')}, at its edge: {edge:,}; "
                 "the column reason says why"
             )
-        if self.not_read:
-            yield f"{were(self.not_read, 'row')} skipped; the table gives the reasons"
+        if self.n_rows > self.n_graphs:
+            yield f"{were(self.n_rows - self.n_graphs, 'row')} skipped; the table gives the reasons"

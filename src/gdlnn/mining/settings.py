@@ -111,17 +111,11 @@ class HiddenFeatures:
         """Return the dataset with zeros in these columns: a constant carries no information."""
         if not self:
             return dataset
-        graphs = [
-            Graph(
-                _zeroed(graph.node_features, self.nodes),
-                graph.edges,
-                _zeroed(graph.edge_features, self.edges),
-                directed=graph.directed,
-                schema=graph.schema,
-                name=graph.name,
-            )
-            for graph in dataset.graphs
-        ]
+        graphs = []
+        for graph in dataset.graphs:
+            nodes, edges = graph.node_features.copy(), graph.edge_features.copy()
+            nodes[:, self.nodes] = edges[:, self.edges] = 0.0
+            graphs.append(Graph(nodes, graph.edges, edges, directed=graph.directed, schema=graph.schema))
         return GraphDataset(graphs, dataset.y, dataset.schema, dataset.name)
 
     def open(self, program: Program, directed: bool) -> Program:
@@ -153,12 +147,6 @@ def find_hidden(dataset: GraphDataset, names: Sequence[str]) -> HiddenFeatures:
         tuple(i for i, feature in enumerate(schema.node) if feature.name in listed),
         tuple(i for i, feature in enumerate(schema.edge) if feature.name in listed),
     )
-
-
-def _zeroed(table: npt.NDArray[np.float64], columns: tuple[int, ...]) -> npt.NDArray[np.float64]:
-    changed = np.array(table)
-    changed[:, list(columns)] = 0.0
-    return changed
 
 
 def _open(intervals: Intervals | None, columns: tuple[int, ...]) -> Intervals | None:
