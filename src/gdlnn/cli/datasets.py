@@ -24,7 +24,7 @@ def datasets(
     ] = None,
     output: Annotated[
         Path | None,
-        opt.output("Write the dataset: NAME.gdlds (saved dataset) or NAME.jsonl (JSON Lines)."),
+        opt.output("Write the dataset as JSON Lines, NAME.jsonl."),
     ] = None,
     label: opt.Label = None,
     smiles: opt.Smiles = None,
@@ -41,7 +41,6 @@ def datasets(
 
     A dataset of the paper is downloaded when its name is first used.
     """
-    from gdlnn.datasets.jsonl import save_jsonl
     from gdlnn.datasets.resolve import resolve_dataset
 
     if dataset is None:
@@ -51,7 +50,7 @@ def datasets(
         return
     if output is not None:
         opt.check_output(output, dataset)
-        opt.check_ending(output, ".gdlds", ".jsonl", ".ndjson")
+        opt.check_ending(output, ".jsonl", ".ndjson")
     with opt.given_input(dataset) as source:
         data = resolve_dataset(
             source,
@@ -65,7 +64,7 @@ def datasets(
         )
     data = opt.without_duplicates(data, duplicates)
     if output is not None:
-        data.save(output) if output.suffix.lower() == ".gdlds" else save_jsonl(data, output)
+        data.save(output)
         echo(f"{output.name}: {len(data)} graphs")
     elif as_json:
         opt.print_json(_as_json(data))

@@ -34,12 +34,14 @@ from gdlnn.model.program_effects import group_contributions, strongest_programs
 from gdlnn.model.scores import (
     METRICS,
     NAMES,
+    VALUE_NAMES,
     classification_scores,
     majority_scores,
     score_intervals,
     score_lines,
+    value_report,
+    value_score_lines,
 )
-from gdlnn.model.value_scores import VALUE_NAMES, value_report, value_score_lines
 from gdlnn.progress import progress_bar
 from gdlnn.report.build import write_index
 
@@ -245,10 +247,11 @@ def _score(model: Any, title: str, y: npt.NDArray[Any], answers: Any, say: Say |
         lines = list(score_lines(title, own, found["majority"], counts, name))
         lines = lines if is_verbose() else lines[: 1 + len(NAMES)]
     else:
-        found = value_report(y, answers.labels, model.training_labels_, answers.intervals)
+        found = value_report(y, answers.labels, model.training_.labels, answers.intervals)
         lines = list(value_score_lines(title, found, model.unit))
-    for line in lines if say is not None else ():
-        say(line)
+    if say is not None:
+        for line in lines:
+            say(line)
     return found
 
 

@@ -18,9 +18,8 @@ from gdlnn.gdl.atoms import is_chemical
 from gdlnn.gdl.program import ANY
 from gdlnn.gdl.text import shortened
 from gdlnn.graphs import Schema
-from gdlnn.graphs.chem import chem, without_messages
 from gdlnn.graphs.identity import fingerprint
-from gdlnn.graphs.molecules import graph_molecule
+from gdlnn.graphs.molecules import chem, graph_molecule, without_messages
 from gdlnn.graphs.structure import n_structure_features
 from gdlnn.io.atomic import atomic_write
 from gdlnn.mining.settings import whole

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gdlnn.graphs import GraphDataset
+    from gdlnn.model.base import Tensors
     from gdlnn.model.classifier import GDLNNClassifier
-    from gdlnn.model.head import Tensors
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -120,9 +120,9 @@ class ScorecardHead(AdditiveHead):
         self.selected_ = np.arange(len(chosen))
         return columns
 
-    def restore(self, tensors: Tensors, n_features: int, classes: npt.NDArray[Any]) -> None:
+    def restore(self, tensors: Tensors, n_features: int, n_classes: int) -> None:
         """Set coefficients and constants."""
-        super().restore(tensors, n_features, classes)
+        super().restore(tensors, n_features, n_classes)
         self.selected_ = np.flatnonzero(self.coef_.any(axis=0))
 
 
