@@ -115,7 +115,7 @@ def _written(write: Callable[[Path], Any]) -> bytes:
 
 TARGETS: dict[str, Callable[[bytes], str]] = {
     "model": reader(gdlnn.load_model, "m.gdlnn", list(members(MODEL.read_bytes()))),
-    "programs": reader(gdlnn.ProgramSet.load, "p.gdl"),
+    "programs": reader(gdlnn.ProgramSet.load, "p.jsonl"),
     "gdl": reader(_parse, "p.gdl"),
     "tu": reader(gdlnn.load_tu, "TOY"),
     "jsonl": reader(load_jsonl, "g.jsonl"),
