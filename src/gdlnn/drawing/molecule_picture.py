@@ -12,8 +12,7 @@ from gdlnn.drawing.layers import Outlines, bounds, rings_and_crosses, score_map
 from gdlnn.drawing.marks import NOTHING
 from gdlnn.drawing.svg import Box, Picture, num, text
 from gdlnn.errors import GraphError, require
-from gdlnn.graphs.chem import chem, smiles_problem, without_messages
-from gdlnn.graphs.molecules import graph_molecule
+from gdlnn.graphs.molecules import chem, graph_molecule, smiles_problem, without_messages
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

@@ -9,10 +9,9 @@ import numpy.typing as npt
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
+from gdlnn.model.base import StoredHead
 from gdlnn.model.forest import Forest
-from gdlnn.model.head import Head
 from gdlnn.model.linear import linear_contributions
-from gdlnn.model.regression import RegressionHead
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -72,13 +71,13 @@ def _contributions(
 ) -> FloatArray:
     """Return what each column adds, rows × columns."""
     head = model.head_
-    if isinstance(head, Head | RegressionHead):
-        return head.contributions(features, baseline, targets)[0]
+    if isinstance(head, StoredHead):
+        return head.contributions(features, baseline, targets)
     if isinstance(head, LogisticRegression):
         coef, intercept = head.coef_, head.intercept_
         if len(coef) == 1:
             coef, intercept = np.concatenate([-coef, coef]) / 2, np.concatenate([-intercept, intercept]) / 2
-        return linear_contributions(coef, intercept, features, baseline, targets)[0]
+        return linear_contributions(coef, intercept, features, baseline, targets)
     if isinstance(head, RandomForestClassifier | ExtraTreesClassifier):
         return Forest.of(head).contributions(features, baseline, targets)
     return _sampled(model, features, baseline, targets)

@@ -235,7 +235,7 @@ class Explainer:
         if not isinstance(representation, ValueRepresentation):
             return None
         lower, upper = representation.intervals[row].tolist()
-        return Value(lower, upper, self.model.unit, Value.step_of(self.model.training_labels_))
+        return Value(lower, upper, self.model.unit, Value.step_of(self.model.training_.labels))
 
     # --- places -------------------------------------------------------------------------------------------
 
@@ -280,7 +280,7 @@ class Explainer:
         """Return the named groups of a graph as reasons; where there are none, its places."""
         groups = named_groups(graph)
         if not groups:  # places are found in units of one percentage point
-            scores = scored.nodes * 0.01 / Value.step_of(self.model.training_labels_)
+            scores = scored.nodes * 0.01 / Value.step_of(self.model.training_.labels)
             groups = [("", place.nodes) for place in find_places(graph, scores)]
         names = {nodes: name for name, nodes in groups}
         places = sorted_places(graph, scored.nodes, list(names))
@@ -384,7 +384,7 @@ class Explainer:
         others = sum(points for _, points in pooled)
         prior = counts.get(label, 0) / max(1, sum(counts.values()))
         if isinstance(representation, ValueRepresentation):
-            prior = float(self.model.training_labels_.mean())
+            prior = float(self.model.training_.labels.mean())
         return Contributions(
             baseline=baseline,
             prior=prior,

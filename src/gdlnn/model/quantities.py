@@ -69,14 +69,8 @@ class Extreme(NamedTuple):
     def program(self, threshold: float, width: int, *, directed: bool) -> Program:
         """Return the program that a graph has if the column is above a threshold.
 
-        Parameters
-        ----------
-        threshold
-            Of the column; at `MISSING` or so near that no value lies below it, the quantity is open.
-        width
-            How many features nodes (edges) have.
-        directed
-            Whether edges have a direction.
+        At `MISSING`, or so near that no value lies below it, the quantity is open. `width` is the number of
+        features of nodes (edges).
         """
         intervals = [ANY] * width
         for position, value in self.values:

@@ -30,7 +30,7 @@ from gdlnn.graphs import GraphDataset, Schema
 from gdlnn.model.model_folder import INDEX
 from gdlnn.model.representation import ValueRepresentation
 from gdlnn.model.scorecard import ScorecardHead, scorecard_constants, scorecard_rows
-from gdlnn.model.value_scores import VALUE_NAMES
+from gdlnn.model.scores import VALUE_NAMES
 from gdlnn.report.cards import (
     counterfactual_card,
     enough_cards,
@@ -142,7 +142,7 @@ def build_report(
         "version": VERSION,
         "classes": [{"label": label, "name": schema.class_name(label)} for label in labels],
         "performance": performance(model, truth, table, labels),
-        "learning_curve": learning_curve(model.history_),
+        "learning_curve": learning_curve(getattr(model.head_, "history_", [])),
         "explained_by": {
             "technique": options.technique or DEFAULT_TECHNIQUE,
             "n_reasons": options.n_reasons,
@@ -328,7 +328,7 @@ def _model(model: GDLNNClassifier) -> dict[str, Any]:
     parameters = {name: value for name, value in model.get_params(deep=False).items() if name not in left_out}
     found = {"parameters": parameters, "n_programs": len(model.programs_), "choice": model.choice_}
     values: dict[str, Any] = json.loads(json.dumps(found, default=_jsonable))
-    command = model.provenance_.get("command", ())
+    command = model.training_.provenance.get("command", ())
     return values | {"commands": _commands(command) if command else []}
 
 

@@ -12,7 +12,7 @@ from gdlnn.drawing.charts import scatter_chart
 from gdlnn.drawing.pages import render
 from gdlnn.explain.pictures import shown_graph
 from gdlnn.model.program_effects import group_contributions
-from gdlnn.model.value_scores import VALUE_NAMES, value_report
+from gdlnn.model.scores import VALUE_NAMES, value_report
 from gdlnn.report.cards import diagram
 from gdlnn.report.performance import by_domain
 
@@ -39,7 +39,7 @@ def value_report_parts(
     """Return what a report shows of a regressor alone: scores, contributions, and explained graphs."""
 
     def scored(values: npt.NDArray[np.float64], some: ValueRepresentation) -> dict[str, Any]:
-        return value_report(values, some.labels, model.training_labels_, some.intervals)
+        return value_report(values, some.labels, model.training_.labels, some.intervals)
 
     domains = by_domain(truth, table, lambda values, some: scored(values, some)["model"])
     directed, schema = model.programs_.info.directed, model.schema_
