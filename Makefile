@@ -7,7 +7,7 @@ DEPS := $(VENV)/.deps-installed
 NATIVE := $(VENV)/.native-built
 CORE_SOURCES := CMakeLists.txt core/CMakeLists.txt $(shell find core/include core/src core/bindings -name '*.[ch]pp')
 # A file of tests stays in one process, so that what its tests share is made once.
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 GDLNN_CASES ?= 20000
 FUZZ_SECONDS ?= 600
 FUZZ_TARGETS ?= gdl tu model dataset jsonl table xlsx parquet sdf

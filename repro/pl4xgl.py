@@ -217,8 +217,8 @@ class PL4XGLClassifier(GraphClassifier):
                     target=label,
                     target_probability=chance,
                     reasons=tuple(
-                        Reason(item.program, float(item.score), (), column, plain(item.label)).at(witness)
-                        for item, column, witness in zip(deciding, columns, left.witnesses, strict=True)
+                        Reason(item.program, float(item.score), places, column, plain(item.label))
+                        for item, column, places in zip(deciding, columns, left.places, strict=True)
                     ),
                     nodes=left.nodes,
                     method=Method("pl4xgl"),

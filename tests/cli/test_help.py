@@ -3,16 +3,10 @@
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from gdlnn.cli import main
-
-
-def count_options(command: Any) -> int:
-    own = [parameter for parameter in command.params if parameter.param_type_name == "option"]
-    return len(own) + sum(map(count_options, getattr(command, "commands", {}).values()))
 
 
 def test_help_loads_no_numpy() -> None:

@@ -14,6 +14,8 @@ from gdlnn.model.model_folder import load_models
 from gdlnn.report.alerts import find_alerts
 from reference.command_line import exit_code, refusal, rows_of, run, write_table
 
+pytestmark = pytest.mark.usefixtures("small_heads")
+
 ENDS = ("O", "N", "OC", "NC", "Cl", "F")
 CHAINS = [f"{'C' * n}{end}" for n in range(2, 12) for end in ENDS]
 OXYGEN = [int("O" in text) for text in CHAINS]

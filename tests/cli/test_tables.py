@@ -18,6 +18,8 @@ from gdlnn.mining.program_set import support_keys
 from gdlnn.model.model_folder import load_models
 from reference.command_line import refusal, rows_of, run, write_table
 
+pytestmark = pytest.mark.usefixtures("small_heads")
+
 ENDS = ("O", "N", "OC", "NC", "Cl", "F")
 CHAINS = [f"{'C' * n}{end}" for n in range(2, 8) for end in ENDS]
 """36 molecules; those with O are alcohols and ethers."""

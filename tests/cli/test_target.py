@@ -10,6 +10,8 @@ from gdlnn.server.answers import Answers
 from gdlnn.server.limits import Limits
 from reference.command_line import refusal, rows_of, run, write_table
 
+pytestmark = pytest.mark.usefixtures("small_heads")
+
 CHAINS = [f"{'C' * n}{end}" for n in range(1, 15) for end in ("O", "N", "Cl")]
 VALUES = [str(round(1.5 - 0.5 * text.count("C") + ("O" in text), 2)) for text in CHAINS]
 

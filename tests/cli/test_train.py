@@ -7,6 +7,8 @@ import pytest
 from gdlnn import Mined, load_model
 from reference.command_line import exit_code, rows_of, run
 
+pytestmark = pytest.mark.usefixtures("small_heads")
+
 SMILES = [
     ("a", "CCO", "good"),
     ("b", "CCCO", "good"),

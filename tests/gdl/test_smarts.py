@@ -11,7 +11,7 @@ from gdlnn import Feature, Graph, Program, ProgramSet, Schema, load_dataset, min
 from gdlnn.datasets.registry import SCHEMAS
 from gdlnn.errors import ProgramError
 from gdlnn.gdl.smarts import NOT_IN_SMARTS
-from gdlnn.graphs import GraphDataset, Table
+from gdlnn.graphs import GraphDataset
 from gdlnn.graphs.molecules import MOLECULE_SCHEMA, OGB_SCHEMA, molecule_graph
 from gdlnn.matching import match
 from gdlnn.mining import neighborhoods
@@ -204,9 +204,7 @@ def check_exact(programs: list[Program], data: GraphDataset) -> list[int]:
 def default_features(name: str, data_dir: Path, step: int) -> GraphDataset:
     data = load_dataset(name, data_dir, download=False)
     graphs = [molecule_graph(Chem.MolFromSmiles(text)) for text in data.smiles[::step]]
-    return GraphDataset(
-        graphs, data.y[::step], MOLECULE_SCHEMA, name, table=Table(smiles=data.smiles[::step])
-    )
+    return GraphDataset(graphs, data.y[::step], MOLECULE_SCHEMA, name, smiles=data.smiles[::step])
 
 
 @pytest.mark.data

@@ -119,6 +119,17 @@ def test_checkpoints_are_kept_by_epsilon(motifs: GraphDataset, tmp_path: Any) ->
     np.testing.assert_array_equal(again.predict_proba(motifs), model.predict_proba(motifs))
 
 
+def test_stopped_training_is_resumed(motifs: GraphDataset, tmp_path: Any) -> None:
+    model = quick(epochs=2, checkpoint=tmp_path).fit(motifs[:12])
+    file = tmp_path / "epsilon-0.1.jsonl"
+    half = b"".join(file.read_bytes().splitlines(keepends=True)[:6])
+    file.write_bytes(half)
+    again = clone(model).fit(motifs[:12])
+    assert file.read_bytes().startswith(half)
+    assert len(file.read_bytes()) > len(half)
+    np.testing.assert_array_equal(again.predict_proba(motifs), model.predict_proba(motifs))
+
+
 def test_k_keeps_the_best(motifs: GraphDataset) -> None:
     train = motifs[:24]
     programs = mine(train, verbose=False)

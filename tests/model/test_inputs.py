@@ -10,7 +10,7 @@ from rdkit import Chem
 
 from gdlnn import GDLNNClassifier, Graph, GraphDataset, load_model
 from gdlnn.errors import DatasetError, ExplanationError, ModelError
-from gdlnn.graphs import Origin, Table, interop
+from gdlnn.graphs import interop
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.report.alerts import find_alerts
 
@@ -108,8 +108,8 @@ def test_a_column_of_words_is_a_column_of_labels(model: GDLNNClassifier) -> None
 
 def test_everything_is_a_frame_and_shows_in_a_notebook(model: GDLNNClassifier) -> None:
     graphs = [MoleculeReader().graph(Chem.MolFromSmiles(text), name=text) for text in SMILES]
-    table = Table(smiles=SMILES, columns={"note": ["<b>"] * 36})
-    data = GraphDataset(graphs, LABELS, table=table, origin=Origin(reading=MoleculeReader()))
+    columns = {"note": ["<b>"] * 36}
+    data = GraphDataset(graphs, LABELS, smiles=SMILES, columns=columns, reading=MoleculeReader())
     frame = data.to_frame()
     assert list(frame.columns) == ["id", "smiles", "label", "nodes", "edges", "note"]
     assert frame.label.tolist() == LABELS

@@ -113,6 +113,16 @@ def test_a_slow_client_is_not_waited_for(server: LiveServer, beginning: bytes, s
     assert server.is_well()
 
 
+def test_a_client_that_drips_headers_is_not_waited_for(server: LiveServer) -> None:
+    start = time.monotonic()
+    with server.connect() as stream, contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        stream.sendall(b"GET /health HTTP/1.1\r\n")
+        while time.monotonic() - start < READ_SECONDS + 10:
+            stream.sendall(b"X-A: b\r\n")
+            time.sleep(0.1)
+    assert time.monotonic() - start < READ_SECONDS + 5
+
+
 def test_clients_that_read_nothing_are_given_up(server: LiveServer) -> None:
     """They pipeline requests and have hardly any room for answers."""
     streams = []

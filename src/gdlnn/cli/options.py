@@ -56,7 +56,7 @@ def checkpoint(what: str) -> Any:
 
 DATASETS = (
     "A name, synthetic:ba-2motifs, a TU folder, a SMILES table (.csv, .tsv, .smi, .xlsx, .parquet), SDF, "
-    "JSON Lines, a saved dataset, or - for a table on standard input."
+    "JSON Lines, or - for a table on standard input."
 )
 Dataset = Annotated[str, typer.Argument(metavar="DATASET", help=DATASETS)]
 Models = Annotated[

@@ -283,7 +283,8 @@ class _Component:
         items = []
         for v, w in pairwise((*nodes, nodes[0])):
             link, words = self.units.links[v][w][0], self._branches([v])
-            notes = [f"{link} the next"] if link != self.units.common_link else []
+            is_plain = link in (self.units.common_link, "next to")  # as neighbors in a ring always are
+            notes = [] if is_plain else [f"{link} the next"]
             notes += [words] if words else []
             text = _without_article(self.units.nodes[v])
             items.append(f"{text} ({'; '.join(notes)})" if notes else text)

@@ -369,7 +369,14 @@ class _TrainingMatches:
         """Return the similarity of graphs to the most similar training graph."""
         from scipy.sparse import csr_array
 
-        return self._largest(csr_array(matches, dtype=np.float32))
+        if len(matches) != 1:
+            return self._largest(csr_array(matches, dtype=np.float32))
+        start, programs = self._by_program.indptr, np.flatnonzero(matches[0])  # quicker than a product
+        having = [self._by_program.indices[start[i] : start[i + 1]] for i in programs.tolist()]
+        counts = np.bincount(np.concatenate([np.zeros(0, np.int64), *having]), minlength=len(self._sizes))
+        return self._similar(counts[None].astype(np.float32), np.full((1, 1), len(programs), np.float32)).max(
+            axis=1
+        )
 
     def nearest_other(self) -> FloatArray:
         """Return the similarity of the training graphs to the most similar other one."""
@@ -380,14 +387,18 @@ class _TrainingMatches:
         for start in range(0, rows.shape[0], _CHUNK):
             some = rows[start : start + _CHUNK]
             shared = (some @ self._by_program).toarray()  # hardly anything in it is zero
-            either = np.diff(some.indptr).astype(np.float32)[:, None] + self._sizes
-            either -= shared
-            similar = shared / np.maximum(either, 1, out=either)
+            similar = self._similar(shared, np.diff(some.indptr).astype(np.float32)[:, None])
             if itself:
                 own = np.arange(len(similar))
                 similar[own, start + own] = 0.0
             largest.append(similar.max(axis=1))
         return np.concatenate([np.zeros(0), *largest])
+
+    def _similar(self, shared: Any, own: Any) -> FloatArray:
+        """Return the similarity, from the numbers of programs that are shared and that a graph has."""
+        either = own + self._sizes
+        either -= shared
+        return np.asarray(shared / np.maximum(either, 1, out=either))
 
 
 def _nominal_columns(train: GraphDataset) -> Columns:

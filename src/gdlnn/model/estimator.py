@@ -229,6 +229,14 @@ class GDLNNEstimator(ProgramModel):
             self.programs_ = self.programs_.take(self.head_.drop_unselected())
             self.layer_ = self._layer(train)
 
+    def baseline_outputs(self) -> FloatArray:
+        """Return what the head gives for the baseline; it is computed once."""
+        head, outputs = self.__dict__.get("_start", (None, None))
+        if outputs is None or head is not self.head_:
+            outputs = self.head_outputs(self.baseline())[0]
+            self.__dict__["_start"] = self.head_, outputs
+        return np.asarray(outputs)
+
     def _record(self, train: GraphDataset, val: GraphDataset | None = None) -> None:
         """Record what the model was trained on."""
         self.schema_ = train.schema

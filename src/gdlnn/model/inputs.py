@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gdlnn.datasets.molecules import parse_smiles
 from gdlnn.errors import GDLNNError, GraphError, ModelError
-from gdlnn.graphs import Feature, Graph, GraphDataset, Origin, Schema
+from gdlnn.graphs import Feature, Graph, GraphDataset, Schema
 from gdlnn.graphs.interop import from_networkx, from_networkx_dataset, from_pyg, from_pyg_dataset
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.graphs.splits import held_out_rows
@@ -165,10 +165,9 @@ def as_labeled(
         molecules = bool(listed) and listed[0].schema is not None and listed[0].schema.domain == "molecule"
         given = [graphs] if is_alone(graphs) else list(graphs)
         own = molecules and not any(isinstance(item, Graph) for item in given)
-        dataset = GraphDataset((), origin=Origin(reading=convert.reading if own else None))
+        dataset = GraphDataset((), reading=convert.reading if own else None)
     try:
-        origin = Origin(reading=dataset.reading)
-        return GraphDataset(listed, labels, dataset.schema, dataset.name, origin=origin)
+        return GraphDataset(listed, labels, dataset.schema, dataset.name, reading=dataset.reading)
     except GraphError as error:
         raise ModelError(f"{what}: {error}") from error
 

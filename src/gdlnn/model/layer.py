@@ -130,8 +130,8 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
             logger.warning("transform: %d of %d searches ran out of steps", found.n_unknown, values.size)
         if self.activation != "exists":
             rows, columns = np.nonzero(values)
-            places = plan.witnesses(encoded, rows, columns, n_jobs=self.n_jobs).images
-            values[rows, columns] = [max(1, len(images)) for images in places]
+            found_there = plan.witnesses(encoded, rows, columns, n_jobs=self.n_jobs)
+            values[rows, columns] = np.maximum(found_there.counts, 1)
         return np.log1p(values) if self.activation == "log_count" else values
 
     def plan_for(self, graphs: GraphSet) -> ProgramPlan:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Layer = tuple[npt.NDArray[Any], npt.NDArray[Any]]
-GAUSS_POINTS = 3
-"""Points of each smooth part of a path at which gradients are taken."""
+POINTS, SHARES = np.polynomial.legendre.leggauss(3)
+"""Points of each smooth part of a path at which gradients are taken, from -1 to 1, and their weights."""
 LARGEST_ERROR = 1e-6
 """Error of the sum of contributions, as a probability, above which the parts are halved."""
 MOST_HALVINGS = 4
@@ -121,11 +121,11 @@ class Perceptrons:
         """
         steps = X - baseline
         start = self._first(baseline[None])[:, 0] + self.biases[0][:, 0]
-        changes = self._first(steps)
         weights = np.zeros_like(steps)
         for row, target in enumerate(wanted.tolist()):
             columns = np.flatnonzero(steps[row])
-            change = changes[:, row]
+            first = self.weights[0][:, columns]
+            change = (steps[row : row + 1, columns] @ first)[:, 0]
             ends = softmax(
                 self.sharpness * self._rest((start + np.stack([0 * change, change])).swapaxes(0, 1))[-1],
                 axis=2,
@@ -135,7 +135,7 @@ class Perceptrons:
             for _ in range(MOST_HALVINGS + 1):
                 gradient = self._mean_gradient(start, change, target, cuts)
                 found = steps[row, columns] * sum(
-                    layer[columns] @ part for layer, part in zip(self.weights[0], gradient, strict=True)
+                    layer @ part for layer, part in zip(first, gradient, strict=True)
                 )
                 if abs(whole - found.sum()) <= LARGEST_ERROR:
                     break
@@ -163,10 +163,9 @@ class Perceptrons:
         self, start: FloatArray, change: FloatArray, target: int, cuts: FloatArray
     ) -> FloatArray:
         """Return the mean gradient of a probability over a line of first outputs, members × outputs."""
-        points, shares = np.polynomial.legendre.leggauss(GAUSS_POINTS)
         middles, halves = (cuts[1:] + cuts[:-1]) / 2, np.diff(cuts) / 2
-        at = (middles[:, None] + halves[:, None] * points).reshape(-1)
-        of_point = (halves[:, None] * shares).reshape(-1)
+        at = (middles[:, None] + halves[:, None] * POINTS).reshape(-1)
+        of_point = (halves[:, None] * SHARES).reshape(-1)
         outputs = self._rest(start[:, None] + at[:, None] * change[:, None])
         chances = softmax(self.sharpness * outputs[-1], axis=2)
         own = chances[:, :, target, None]

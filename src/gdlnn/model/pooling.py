@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -9,12 +10,11 @@ import numpy.typing as npt
 
 from gdlnn.errors import ModelError, require
 from gdlnn.graphs import Feature, GraphDataset
-from gdlnn.graphs.chem import chem, without_messages
-from gdlnn.graphs.molecules import graph_molecule, hidden_by_default
+from gdlnn.graphs.molecules import chem, graph_molecule, hidden_by_default, without_messages
 from gdlnn.model.inputs import as_graphs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from gdlnn.graphs import Graph, Schema
     from gdlnn.model.inputs import GraphsLike
@@ -242,20 +242,23 @@ def _pool(column: FloatArray, sizes: npt.NDArray[np.int64], values: list[float] 
 def molecule_properties(graphs: Sequence[Graph]) -> FloatArray:
     """Return graphs × properties; zeros for a graph that RDKit does not take for a molecule."""
     found = np.zeros((len(graphs), len(PROPERTIES)))
-    rd = chem("Properties of molecules")
-    modules = {
-        name: require(f"rdkit.Chem.{name}", "chem", "Properties of molecules")
-        for name in ("Descriptors", "Crippen", "rdMolDescriptors", "rdmolops")
-    }
-    functions = [
-        getattr(modules[module], name) for module, name in (p.function.split(".") for p in PROPERTIES)
-    ]
+    rd, functions = chem("Properties of molecules"), _functions()
     with without_messages("Properties of molecules"):
         for row, graph in enumerate(graphs):
             molecule = _sanitized(rd, graph)
             if molecule is not None:
                 found[row] = [function(molecule) for function in functions]
     return np.round(found, 6)  # the last bits of a sum depend on the order of atoms
+
+
+@cache
+def _functions() -> list[Callable[[Any], float]]:
+    """Return the functions of RDKit that compute the properties."""
+    names = [one.function.split(".") for one in PROPERTIES]
+    return [
+        getattr(require(f"rdkit.Chem.{module}", "chem", "Properties of molecules"), name)
+        for module, name in names
+    ]
 
 
 def _sanitized(rd: Any, graph: Graph) -> Any:

@@ -140,6 +140,8 @@ class Quantities:
         tables = {of: _table(graphs, of) for of in {column.of for column in self.columns}}
         for number, column in enumerate(self.columns):
             table, owner = tables[column.of]
+            if not len(table):  # without a row the number of features is unknown
+                continue
             values = column.sign * table[:, column.feature]
             there = np.isfinite(values)
             for position, value in column.values:

@@ -172,6 +172,12 @@ class Representation:
     def _repr_html_(self) -> str:
         return html_table(self.columns(), f"Predictions of {len(self)} graphs")
 
+    def threshold(self, code: int) -> float:
+        """Return the probability of a class above which it is predicted."""
+        if self.decision is None:
+            return 0.5
+        return self.decision.threshold if code == self.decision.code else 1 - self.decision.threshold
+
     def take(self, rows: Sequence[int]) -> Self:
         """Return the representation of some of the graphs."""
         kept = list(rows)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from gdlnn.datasets.jsonl import graph_json
 from gdlnn.errors import ServerError
 from gdlnn.explain import counterfactual, explain
 from gdlnn.explain.explanation import plain
@@ -26,7 +25,7 @@ from gdlnn.report.cards import (
     shown_program,
 )
 from gdlnn.server.bodies import FileKind
-from gdlnn.server.reading import GRAPHS, OF_GRAPHS, Reader
+from gdlnn.server.reading import GRAPHS, Reader
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
@@ -161,7 +160,7 @@ class Answers:
         if row.graph is None:
             return found
         if row.smiles is None and source is not GRAPHS:
-            found["graph"] = graph_json(row.graph)  # so that it can be explained
+            found["graph"] = row.graph.to_json()  # so that it can be explained
         each = {
             label: one._asdict() | {"class_name": _prediction_name(model, one.label)}
             for (label, model), one in zip(self.models.items(), predictions, strict=True)
@@ -187,7 +186,7 @@ class Answers:
             words += f"nodes with {len(nodes)} feature(s), edges with {len(edges)}."
         return {
             "smiles": smiles,
-            "files": list(get_args(FileKind) if smiles else OF_GRAPHS),
+            "files": list(get_args(FileKind) if smiles else ["jsonl"]),
             "directed": kind.directed,
             "node_features": nodes,
             "edge_features": edges,
@@ -199,7 +198,7 @@ class Answers:
         smiles = data.smiles if self.first.reading is not None else None
         names = data.ids or [graph.name or f"graph {i}" for i, graph in enumerate(data.graphs)]
         return [
-            {"name": names[i]} | ({"graph": graph_json(graph)} if smiles is None else {"smiles": smiles[i]})
+            {"name": names[i]} | ({"graph": graph.to_json()} if smiles is None else {"smiles": smiles[i]})
             for i, graph in enumerate(data.graphs[:MOST_EXAMPLES])
         ]
 
@@ -276,7 +275,7 @@ def own_examples(model: GDLNNClassifier) -> list[dict[str, Any]]:
     for number, item in enumerate(model.programs_, 1):
         if item.label not in found and item.program.nodes:
             name = f"what program {number} asks for ({_class_name(model, item.label)})"
-            found[item.label] = {"name": name, "graph": graph_json(_pattern(item.program, model))}
+            found[item.label] = {"name": name, "graph": _pattern(item.program, model).to_json()}
     return list(found.values())[:MOST_EXAMPLES]
 
 

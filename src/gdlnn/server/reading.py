@@ -7,7 +7,7 @@ import json
 import tempfile
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gdlnn.datasets.jsonl import JsonlKind
 from gdlnn.datasets.molecules import smiles_row
@@ -15,7 +15,6 @@ from gdlnn.datasets.resolve import BatchedInput, batched_dataset, trained_smiles
 from gdlnn.datasets.tables import Row
 from gdlnn.errors import DatasetError, ServerError
 from gdlnn.graphs.structure import given_schema
-from gdlnn.server.bodies import FileKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
     from gdlnn.server.limits import Limits
 
 Item = TypeVar("Item")
-OF_GRAPHS = ("jsonl", "dataset")
-"""The kinds of files that may hold graphs other than molecules."""
-_SUFFIXES = {kind: f".{kind}" for kind in get_args(FileKind)} | {"dataset": ".gdlds"}
 _GZIP = b"\x1f\x8b"
 TYPED = BatchedInput("input", True, iter(()), ("smiles",), "smiles")
 GRAPHS = BatchedInput("graph", False, iter(()))
@@ -60,10 +56,10 @@ class Reader:
         self, data: bytes, kind: str, smiles: str | None, id: str | None, encoding: str
     ) -> tuple[list[Row], BatchedInput]:
         """Read a file of a kind of `FileKind`, with options as on the command line; text may be gzipped."""
-        if kind not in OF_GRAPHS:
+        if kind != "jsonl":
             self._reading(kind)
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / f"input{_SUFFIXES[kind]}{'.gz' if data.startswith(_GZIP) else ''}"
+            path = Path(folder) / f"input.{kind}{'.gz' if data.startswith(_GZIP) else ''}"
             path.write_bytes(data)
             try:
                 known = self.model.training_.provenance.get("smiles")
