@@ -211,4 +211,4 @@ def _vocabulary(vocabulary: Vocabulary, epsilon: str | None) -> Any:
         raise ModelError(
             f"--epsilon: expected numbers or percentages such as 0.1,1%, got {epsilon!r}"
         ) from None
-    return [Mined(value) for value in values] if len(values) > 1 else Mined(*values)
+    return [Mined(value) for value in values]
