@@ -30,6 +30,7 @@ from gdlnn.model.representation import Representation
 
 if TYPE_CHECKING:
     from gdlnn.graphs import GraphDataset
+    from gdlnn.graphs.molecules import MoleculeReader
     from gdlnn.mining import MinedProgram
     from gdlnn.mining.settings import Strategy
 
@@ -77,6 +78,11 @@ class PL4XGLClassifier(GraphClassifier):
     n_jobs: int | None = 1
     verbose: bool = True
 
+    @property
+    def reading(self) -> MoleculeReader | None:
+        """How the training molecules were converted to graphs, or None."""
+        return self._reading
+
     def fit(
         self,
         X: GraphsLike,
@@ -91,7 +97,7 @@ class PL4XGLClassifier(GraphClassifier):
         training graphs, ``(graphs, y)`` or a dataset.
         """
         data = as_labeled(X, y)
-        self.reading_ = data.reading
+        self._reading = data.reading
         fraction = 0.0 if programs is not None else self.validation_fraction
         train, val = training_and_validation(data, validation, fraction, self.random_state)
         assert train.y is not None
@@ -211,8 +217,8 @@ class PL4XGLClassifier(GraphClassifier):
                     target=label,
                     target_probability=chance,
                     reasons=tuple(
-                        Reason(item.program, float(item.score), (), column, plain(item.label)).at(witness)
-                        for item, column, witness in zip(deciding, columns, left.witnesses, strict=True)
+                        Reason(item.program, float(item.score), places, column, plain(item.label))
+                        for item, column, places in zip(deciding, columns, left.places, strict=True)
                     ),
                     nodes=left.nodes,
                     method=Method("pl4xgl"),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, overload
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +14,10 @@ import numpy.typing as npt
 from gdlnn import _core
 from gdlnn.errors import MatchError, UnknownMatchError
 from gdlnn.gdl.matching import NO_BUDGET, fitted_batch
-from gdlnn.gdl.program import Program
+from gdlnn.gdl.program import ANY, Program
 from gdlnn.graphs import Graph, GraphDataset
 from gdlnn.graphs.arrays import GraphSet, offsets_of
+from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.graphs.structure import fill_structure
 
 if TYPE_CHECKING:
@@ -131,14 +133,25 @@ class Witnesses(NamedTuple):
 
     Attributes
     ----------
-    images
-        Per question an array, images × variables, of nodes; images that cover the same subgraph count once.
+    nodes, at
+        The nodes of all images, one image after another, and where those of each question begin; the last
+        number is the end. Images that cover the same subgraph count once.
+    counts
+        Per question the number of images.
     complete
         Per question whether these are all images.
     """
 
-    images: list[npt.NDArray[np.int32]]
+    nodes: npt.NDArray[np.int32]
+    at: IntArray
+    counts: IntArray
     complete: BoolArray
+
+    @property
+    def images(self) -> list[npt.NDArray[np.int32]]:
+        """Per question an array, images × variables, of nodes."""
+        bounds = zip(self.at[:-1].tolist(), self.at[1:].tolist(), self.counts.tolist(), strict=True)
+        return [self.nodes[a:b].reshape(n, (b - a) // max(n, 1)) for a, b, n in bounds]
 
 
 class ProgramPlan:
@@ -179,6 +192,38 @@ class ProgramPlan:
             fitted_batch(self.programs, graphs)  # names a program that graphs without rows let pass
         directed = graphs.arrays.directed
         return [kind for kind in (False, True) if (directed == kind).any()]
+
+    @cached_property
+    def _open(self) -> dict[str, BoolArray]:
+        """For node and edge features which of them no program has a condition on."""
+        described = {
+            "node": [node.intervals for program in self.programs for node in program.nodes],
+            "edge": [edge.intervals for program in self.programs for edge in program.edges],
+        }
+        given = {of: [row for row in rows if row is not None] for of, rows in described.items()}
+        return {
+            of: np.array([all(one == ANY for one in column) for column in zip(*rows, strict=True)])
+            for of, rows in given.items()
+        }
+
+    def _without_hidden(self, graphs: GraphSet) -> Any:
+        """Return the arrays of graphs, without features that depend on how a molecule is written.
+
+        Which images are found first would depend on them too.
+        """
+        arrays, schema = graphs.arrays, next((graph.schema for graph in graphs.graphs), None)
+        hidden = hidden_by_default(schema)
+        if schema is None or not hidden:
+            return arrays
+        parts = {}
+        for of in ("node", "edge"):
+            table = getattr(arrays, f"{of}_features").copy()
+            features = getattr(schema, of)
+            for column in np.flatnonzero(self._open[of]).tolist():
+                if features[column].name in hidden:
+                    table[:, column] = 0.0
+            parts[f"{of}_features"] = table
+        return arrays._replace(**parts)
 
     @property
     def nbytes(self) -> int:
@@ -232,15 +277,9 @@ class ProgramPlan:
                 raise MatchError(f"witnesses: {what}: expected numbers from 0 to {size - 1}")
         plan = self._plan(kinds[0])
         start, nodes, at, complete = plan.witnesses(
-            *graphs.arrays, asked, programs, most, n_threads_for(n_jobs)
+            *self._without_hidden(graphs), asked, programs, most, n_threads_for(n_jobs)
         )
-        sizes = [len(self.programs[column].nodes) for column in programs.tolist()]
-        counts = np.diff(start).tolist()
-        images = [
-            nodes[a:b].reshape(count, size)
-            for a, b, count, size in zip(at[:-1].tolist(), at[1:].tolist(), counts, sizes, strict=True)
-        ]
-        return Witnesses(images, complete.astype(bool))
+        return Witnesses(nodes, at, np.diff(start), complete.astype(bool))
 
 
 @overload

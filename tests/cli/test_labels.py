@@ -100,7 +100,7 @@ def test_labels_share_one_split(folder: Path, table: Path) -> None:
     assert list(models) == ["active", "toxic, N"]
     parts: dict[str, list[set[str]]] = {}
     for label, model in models.items():
-        assert model.provenance_["label"] == label
+        assert model.training_.provenance["label"] == label
         parts[label] = [
             set(options.read_as_trained(str(table), model, part=name).smiles or ())
             for name in ("train", "val", "test")
@@ -153,11 +153,11 @@ def test_alerts_come_by_the_molecules_that_they_add_for_sure(words: Path) -> Non
     model = load_model(words)
     alerts = find_alerts(model, most=None, min_support=3)
     assert all(alert.training.matched >= 3 for alert in alerts)
-    covered = {label: np.zeros(len(model.training_labels_), dtype=bool) for label in model.classes_}
+    covered = {label: np.zeros(len(model.training_.labels), dtype=bool) for label in model.classes_}
 
     def gain(alert: Any) -> float:
         own = model.programs_.supports[:, [alert.column]].toarray().ravel() > 0
-        own &= (model.training_labels_ == alert.label) & ~covered[alert.label]
+        own &= (model.training_.labels == alert.label) & ~covered[alert.label]
         return float(alert.training.precision()["precision_interval"][0] * own.sum())
 
     for place, alert in enumerate(alerts):

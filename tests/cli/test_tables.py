@@ -52,9 +52,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_model_remembers_how_its_table_was_read(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fitted = load_model(model)
-    command = fitted.provenance_.pop("command")
+    command = fitted.training_.provenance.pop("command")
     assert command[2:] == ["mine.csv", "--label", "pIC50", "--smiles", "structure", *command[7:]]
-    assert fitted.provenance_ == {
+    assert fitted.training_.provenance == {
         "encoding": "utf-8",
         "smiles": "structure",
         "label": "pIC50",
@@ -246,7 +246,7 @@ def test_twins_with_different_labels_are_told_and_dropped(
     assert "row 1 (1), row 37 (0), row 39 (1): CCO" in told
     assert "4 of 39 graphs are dropped as duplicates" in told
     assert load_model(out).programs_.info.n_graphs == 35
-    assert load_model(out).provenance_["duplicates"] == "drop-conflicting"
+    assert load_model(out).training_.provenance["duplicates"] == "drop-conflicting"
 
 
 def test_folds_score_and_the_model_has_seen_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -313,7 +313,7 @@ def test_alerts_are_counted_on_the_test_set_of_the_training_table_or_on_all_othe
     assert counts(mine) == counts(mine, "--part", "test") != counts(mine, "--part", "all")
     assert counts(other) == counts(other, "--part", "all")
     fitted = load_model(model)
-    fitted.provenance_["duplicates"] = "drop-conflicting"
+    fitted.training_.provenance["duplicates"] = "drop-conflicting"
     read = options.read_as_trained(str(other), fitted, part=None)
     assert len(read) == 24 - 1 + 10  # one value is missing; duplicates are dropped for training only
 

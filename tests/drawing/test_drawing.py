@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 from rdkit import Chem
 
-from gdlnn import Feature, Graph, GraphDataset, MiningError, Program, ProgramSet, Schema, mine
+from gdlnn import Feature, Graph, GraphDataset, Program, ProgramSet, Schema, mine
 from gdlnn.drawing import Marks, draw_graph, draw_program, layout
 from gdlnn.drawing.layers import contour
 from gdlnn.drawing.svg import palettes
+from gdlnn.errors import MiningError
 from gdlnn.explain import Explanation, Reason
 from gdlnn.explain.explanation import Contributions, Method
 from gdlnn.explain.pictures import draw_explanation, explanation_page

@@ -15,8 +15,8 @@ from reference.explain_models import motif_data, motif_model
 def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     folder = tmp_path_factory.mktemp("explain")
     motif_model().save(folder / "model.gdlnn")
-    motif_data()[1].save(folder / "graphs.gdlds")
-    return str(folder / "model.gdlnn"), str(folder / "graphs.gdlds")
+    motif_data()[1].save(folder / "graphs.jsonl")
+    return str(folder / "model.gdlnn"), str(folder / "graphs.jsonl")
 
 
 def test_text(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gdlnn import Graph, MatchError, Program, _core
+from gdlnn import Graph, Program, _core
+from gdlnn.errors import MatchError
 from gdlnn.gdl.matching import fitted_batch
 from gdlnn.graphs.arrays import GraphSet
 from gdlnn.matching import count_matches, match

@@ -9,7 +9,8 @@ import time
 
 import pytest
 
-from gdlnn import MatchError, Program, UnknownMatchError, _core
+from gdlnn import Program, _core
+from gdlnn.errors import MatchError, UnknownMatchError
 from gdlnn.gdl.matching import fitted_batch
 from gdlnn.graphs.arrays import GraphSet
 from gdlnn.matching import count_matches, match

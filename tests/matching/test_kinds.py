@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from gdlnn import Graph, Interval, Program
+from gdlnn import Graph, Program
+from gdlnn.gdl import Interval
 from gdlnn.gdl.program import FloatArray
 from gdlnn.graphs.arrays import GraphSet, encoded
 from gdlnn.matching import match

@@ -13,7 +13,8 @@ import joblib
 import numpy as np
 import pytest
 
-from gdlnn import Feature, Graph, GraphDataset, MiningError, Schema, WorkerError, jobs, mine
+from gdlnn import Feature, Graph, GraphDataset, Schema, jobs, mine
+from gdlnn.errors import MiningError, WorkerError
 from gdlnn.matching import match
 from gdlnn.mining import miner
 from reference.mining_cases import random_trees

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from gdlnn import GraphDataset, MiningError, mine
+from gdlnn import GraphDataset, mine
+from gdlnn.errors import MiningError
 from gdlnn.mining.checkpoint import KIND, Checkpoint
 from reference.mining_cases import random_trees
 
@@ -23,7 +24,7 @@ KILLS, LONG_KILLS = 2, 50
 # records and of seconds it kills itself when so many more are written and so much time has passed.
 SCRIPT = """
 import os, pathlib, signal, sys, threading, time
-from gdlnn import GraphDataset, mine
+from gdlnn import load_jsonl, mine
 folder = pathlib.Path(sys.argv[1])
 checkpoint = folder / "run.checkpoint"
 def lines():
@@ -36,7 +37,7 @@ def kill(more, seconds):
     os.kill(os.getpid(), signal.SIGKILL)
 if len(sys.argv) > 2:
     threading.Thread(target=kill, args=(int(sys.argv[2]), float(sys.argv[3])), daemon=True).start()
-dataset = GraphDataset.load(folder / "data.gdlnn")
+dataset = load_jsonl(folder / "data.gdlnn")
 mine(dataset, n_jobs=2, checkpoint=checkpoint).save(folder / "out.gdl")
 """
 

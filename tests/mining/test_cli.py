@@ -13,8 +13,8 @@ TREES = random_trees(30)
 
 @pytest.fixture
 def data(tmp_path: Path) -> str:
-    TREES.save(tmp_path / "trees.gdlds")
-    return str(tmp_path / "trees.gdlds")
+    TREES.save(tmp_path / "trees.jsonl")
+    return str(tmp_path / "trees.jsonl")
 
 
 def test_it_writes_what_mine_gives(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gdlnn import Feature, Graph, GraphDataset, MinedProgram, MiningError, Program, ProgramSet, Schema, mine
+from gdlnn import Feature, Graph, GraphDataset, Program, ProgramSet, Schema, mine
+from gdlnn.errors import MiningError
 from gdlnn.matching import match
+from gdlnn.mining import MinedProgram
 from gdlnn.mining.descents import choose_targets
 from gdlnn.mining.program_set import SetInfo, support_matrix
 from gdlnn.mining.settings import MOST_TARGETS

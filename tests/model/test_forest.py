@@ -66,7 +66,7 @@ def test_a_mixture_is_the_mean_of_its_members_whatever_the_threads() -> None:
     expected = members[:2].mean(axis=0) / 2 + members[2] / 2
     assert np.abs(one.predict_proba(X) - expected).max() <= 1e-12
     again = MixtureHead(2, 20)
-    again.restore(one.tensors(), 45, one.classes_)
+    again.restore(one.tensors(), 45, len(one.classes_))
     assert np.array_equal(again.predict_proba(X), one.predict_proba(X))
 
 

@@ -11,7 +11,7 @@ import torch
 from scipy.sparse import csr_array
 from sklearn.utils.estimator_checks import check_estimator
 
-from gdlnn import ModelError
+from gdlnn.errors import ModelError
 from gdlnn.model import MLPHead
 from gdlnn.model.linear import LinearHead
 from gdlnn.model.mixture import MixtureHead

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gdlnn import GDLNNClassifier, Graph, GraphDataset, ModelError, Neighborhoods, load_model
+from gdlnn import GDLNNClassifier, Graph, GraphDataset, Neighborhoods, load_model
+from gdlnn.errors import ModelError
 from gdlnn.model.mixture import MixtureHead
 from gdlnn.model.threshold import choose_threshold
 

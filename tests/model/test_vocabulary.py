@@ -5,19 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gdlnn import (
-    GDLNNClassifier,
-    MinedProgram,
-    ModelError,
-    Neighborhoods,
-    Program,
-    ProgramSet,
-    make_ba_2motifs,
-    mine,
-)
-from gdlnn.mining import SetInfo
-from gdlnn.mining.program_set import matched_rows, support_matrix
-from gdlnn.model.vocabulary import listed_epsilons, merged_columns
+from gdlnn import GDLNNClassifier, Neighborhoods, Program, ProgramSet
+from gdlnn.errors import ModelError
+from gdlnn.mining import MinedProgram, SetInfo
+from gdlnn.mining.program_set import support_matrix
+from gdlnn.model.vocabulary import Mined, union
 
 A = Program.parse("node a")
 B = Program.parse("node a\nnode b\nedge (a, b)")
@@ -38,27 +30,16 @@ def mined(
 
 def test_one_column_per_program_with_the_label_of_the_higher_score() -> None:
     one = mined((A, "no", [0, 1, 2], 1, 0), (A, "yes", [0, 1, 2], 2, 2))
-    merged = merged_columns([one])
+    merged = Mined().columns(one)
     assert [item.label for item in merged] == ["yes"]
     assert merged[0].targets.tolist() == [0, 2]
     assert merged[0].score == 2 / 3.1
 
 
-def test_scores_of_several_epsilons_are_counted_with_the_first() -> None:
-    one = mined((A, "yes", [1, 2, 3], 2, 1))
-    two = mined((B, "yes", [2, 3], 2, 2), (A, "yes", [1, 2, 3], 2, 3), epsilon=1.0)
-    merged = merged_columns([one, two])
-    assert merged.programs == [A, B]
-    assert merged.scores.tolist() == [2 / 3.1, 2 / 2.1]
-    assert merged[0].targets.tolist() == [1, 3]
-    assert merged.info.settings == {"epsilon": 0.1, "epsilons": [0.1, 1.0]}
-    assert merged.ranked().programs == [B, A]
-
-
 def test_programs_with_equal_support_can_be_merged() -> None:
     both = mined((B, "yes", [2, 3], 2, 2), (A, "yes", [2, 3], 2, 3))
-    assert len(merged_columns([both])) == 2
-    merged = merged_columns([both], merge_equal=True)
+    assert len(Mined().columns(both)) == 2
+    merged = Mined(merge_equal=True).columns(both)
     assert merged.programs == [A]
     assert merged[0].targets.tolist() == [2, 3]
 
@@ -67,28 +48,9 @@ def test_sets_of_other_graphs_are_refused() -> None:
     one = mined((A, "yes", [1], 1, 1))
     two = mined((A, "yes", [1], 1, 1), fingerprint="other")
     with pytest.raises(ModelError, match="fingerprint differ"):
-        merged_columns([one, two])
+        union([one, two])
     with pytest.raises(ModelError, match="at least one set"):
-        merged_columns([])
-
-
-def test_epsilons_that_come_to_the_same_are_mined_once() -> None:
-    assert listed_epsilons((0.1, 1, "1%"), 100) == [0.1, 1]
-    assert listed_epsilons(("1%", 2), 200) == ["1%"]
-    assert listed_epsilons(0.5, 10) == [0.5]
-    with pytest.raises(ModelError, match="epsilon: expected"):
-        listed_epsilons((), 10)
-
-
-def test_columns_of_mined_sets_keep_their_supports() -> None:
-    data = make_ba_2motifs(16, random_state=1)
-    sets = [mine(data, epsilon=epsilon, verbose=False) for epsilon in (0.1, 1)]
-    merged = merged_columns(sets)
-    assert len(set(merged.programs)) == len(merged)
-    assert set(merged.programs) == {program for programs in sets for program in programs.programs}
-    for item, rows in zip(merged, matched_rows(merged.supports), strict=True):
-        right = int((np.asarray(data.y)[rows] == item.label).sum())
-        assert item.score == right / (item.n_matched + 0.1)
+        union([])
 
 
 @pytest.mark.parametrize("name", ["auto", "neighborhoods"])

@@ -58,7 +58,7 @@ def read_programs(path: Path) -> None:
 
 
 def read_dataset(path: Path) -> None:
-    """Read whatever the command line takes: a folder, a table, SDF, JSON Lines, a saved dataset."""
+    """Read whatever the command line takes: a folder, a table, SDF or JSON Lines."""
     from gdlnn.datasets.resolve import resolve_dataset
 
     resolve_dataset(

@@ -44,7 +44,7 @@ def test_report_writes_a_page_and_says_so(
 def test_a_report_on_other_data_is_about_all_of_it(
     model_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    other = tmp_path / "other.gdlds"
+    other = tmp_path / "other.jsonl"
     gdlnn.make_ba_2motifs(20, 5).save(other)
     page = tmp_path / "r.html"
     given = ("report", model_file, other, "-o", page, "--json", "--quiet")

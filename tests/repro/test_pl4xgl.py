@@ -4,18 +4,10 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from gdlnn import (
-    Graph,
-    GraphDataset,
-    MinedProgram,
-    ModelError,
-    Program,
-    ProgramSet,
-    make_ba_2motifs,
-    mine,
-)
+from gdlnn import Graph, GraphDataset, Program, ProgramSet, make_ba_2motifs, mine
+from gdlnn.errors import ModelError
 from gdlnn.explain import explain
-from gdlnn.mining import SetInfo
+from gdlnn.mining import MinedProgram, SetInfo
 from gdlnn.mining.program_set import support_matrix
 from reference.explain_models import motif_data, motif_pl4xgl
 from repro.pl4xgl import PL4XGLClassifier

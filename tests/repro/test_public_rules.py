@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from gdlnn import Graph, GraphDataset, Program, load_dataset, match, mine
+from gdlnn import Graph, GraphDataset, Program, load_dataset, mine
 from gdlnn.gdl.program import EdgeDescription, Interval, NodeDescription
+from gdlnn.matching import match
 from gdlnn.mining import MinedProgram, ProgramSet
 from gdlnn.mining.program_set import support_matrix
 from repro.pl4xgl import PL4XGLClassifier

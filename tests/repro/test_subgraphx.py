@@ -36,7 +36,7 @@ def part_of(nodes: Sequence[int]) -> int:
 def without_degrees(data: GraphDataset) -> GraphDataset:
     """The published BA-2Motifs has one constant feature, so that a network must look at edges."""
     graphs = [Graph(np.ones((graph.n_nodes, 1)), graph.edges) for graph in data.graphs]
-    return GraphDataset(graphs, data.y, table=data.table)
+    return GraphDataset(graphs, data.y, node_masks=data.node_masks)
 
 
 @pytest.fixture(scope="module")

@@ -12,17 +12,10 @@ from typing import Any
 
 import pytest
 
-from gdlnn import (
-    GraphDataset,
-    MiningError,
-    ProgramSet,
-    WriteError,
-    load_smiles,
-    make_ba_2motifs,
-    mine,
-)
+from gdlnn import ProgramSet, load_jsonl, load_smiles, make_ba_2motifs, mine
 from gdlnn.cli import main
 from gdlnn.drawing import write_text
+from gdlnn.errors import MiningError, WriteError
 from gdlnn.io.atomic import atomic_write
 from gdlnn.mining.checkpoint import KIND, Checkpoint
 from reference.disk import little_room
@@ -65,7 +58,7 @@ def test_a_folder_that_cannot_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of several kinds; a superuser, who may run the tests, is stopped by none of them in truth."""
-    TREES.save(tmp_path / "trees.gdlds")
+    TREES.save(tmp_path / "trees.jsonl")
     out = tmp_path / "p.gdl"
     out.write_text("from before")
 
@@ -74,7 +67,7 @@ def test_a_folder_that_cannot_be_written(
 
     monkeypatch.setattr(tempfile, "mkstemp", refuse)
     with pytest.raises(SystemExit) as end:
-        main(["mine", str(tmp_path / "trees.gdlds"), "-o", str(out), "-q"])
+        main(["mine", str(tmp_path / "trees.jsonl"), "-o", str(out), "-q"])
     assert end.value.code == 2
     error = capsys.readouterr().err
     assert error.startswith(f"error: p.gdl: cannot be written: {os.strerror(number)}")
@@ -119,7 +112,7 @@ def test_links_and_pipes_are_written_to_and_stay(tmp_path: Path) -> None:
     reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
     MOTIFS.save(pipe)
     (tmp_path / "read").write_bytes(reader.communicate()[0])
-    assert GraphDataset.load(tmp_path / "read").graphs == MOTIFS.graphs
+    assert load_jsonl(tmp_path / "read").graphs == MOTIFS.graphs
     assert pipe.is_fifo()
     (tmp_path / "null").symlink_to(os.devnull)
     MOTIFS.save(tmp_path / "null")
@@ -135,10 +128,10 @@ def test_links_and_pipes_are_written_to_and_stay(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ["train", "d.gdlds"],
-        ["mine", "d.gdlds"],
-        ["predict", "m.gdlnn", "d.gdlds"],
-        ["report", "m.gdlnn", "d.gdlds"],
+        ["train", "d.jsonl"],
+        ["mine", "d.jsonl"],
+        ["predict", "m.gdlnn", "d.jsonl"],
+        ["report", "m.gdlnn", "d.jsonl"],
     ],
 )
 def test_an_input_is_not_written_over(
@@ -180,8 +173,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model and data, for commands to be stopped at."""
     folder = tmp_path_factory.mktemp("files")
     quick().fit(MOTIFS).save(folder / "m.gdlnn")
-    MOTIFS.save(folder / "d.gdlds")
-    make_ba_2motifs(n=16, random_state=99).save(folder / "new.gdlds")  # a report is of graphs not trained on
+    MOTIFS.save(folder / "d.jsonl")
+    make_ba_2motifs(n=16, random_state=99).save(folder / "new.jsonl")  # a report is of graphs not trained on
     quick().fit(load_smiles(MOLECULES, label="active")).save(folder / "t.gdlnn")
     (folder / "null.csv").symlink_to(os.devnull)
     return folder
@@ -190,11 +183,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 COMMANDS = {
     "train": (
         "gdlnn.model.mixture.MixtureHead.fit",
-        ["train", "d.gdlds", "--split", "none", "--epsilon", "0.1", "-q"],
+        ["train", "d.jsonl", "--split", "none", "--epsilon", "0.1", "-q"],
     ),
-    "predict": ("gdlnn.model.representation.predict_batch", ["predict", "m.gdlnn", "d.gdlds"]),
-    "explain": ("gdlnn.explain.explain", ["explain", "m.gdlnn", "d.gdlds", "--all"]),
-    "load": ("gdlnn.datasets.resolve.resolve_dataset", ["mine", "d.gdlds"]),
+    "predict": ("gdlnn.model.representation.predict_batch", ["predict", "m.gdlnn", "d.jsonl"]),
+    "explain": ("gdlnn.explain.explain", ["explain", "m.gdlnn", "d.jsonl", "--all"]),
+    "load": ("gdlnn.datasets.resolve.resolve_dataset", ["mine", "d.jsonl"]),
 }
 
 
@@ -234,20 +227,20 @@ def test_a_signal_ends_a_command_in_order(
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-CONVERT = ["datasets", "d.gdlds", "-o", "OUT"]
-EXPLAIN = ["explain", "m.gdlnn", "d.gdlds", "-o", "OUT"]
+CONVERT = ["datasets", "d.jsonl", "-o", "OUT"]
+EXPLAIN = ["explain", "m.gdlnn", "d.jsonl", "-o", "OUT"]
 OUTPUTS = [
-    ("model.gdlnn", ["train", "d.gdlds", "--split", "none", "--epsilon", "0.1", "-q", "-o", "OUT"]),
-    ("programs.gdl", ["mine", "d.gdlds", "--split", "none", "-q", "-o", "OUT"]),
-    ("report.html", ["report", "m.gdlnn", "new.gdlds", "--part", "all", "--graphs", "2", "-q", "-o", "OUT"]),
+    ("model.gdlnn", ["train", "d.jsonl", "--split", "none", "--epsilon", "0.1", "-q", "-o", "OUT"]),
+    ("programs.gdl", ["mine", "d.jsonl", "--split", "none", "-q", "-o", "OUT"]),
+    ("report.html", ["report", "m.gdlnn", "new.jsonl", "--part", "all", "--graphs", "2", "-q", "-o", "OUT"]),
     *(
-        (f"out{ending}", ["predict", "m.gdlnn", "d.gdlds", "-o", "OUT"])
+        (f"out{ending}", ["predict", "m.gdlnn", "d.jsonl", "-o", "OUT"])
         for ending in (".csv", ".tsv", ".jsonl")
     ),
     *((f"one{ending}", [*EXPLAIN, "--index", "0"]) for ending in (".svg", ".html", ".json")),
     *((f"all{ending}", [*EXPLAIN, "--all"]) for ending in (".html", ".json")),
     *((f"global{ending}", [*EXPLAIN, "--global"]) for ending in (".html", ".json")),
-    *((f"set{ending}", CONVERT) for ending in (".gdlds", ".jsonl")),
+    ("set.jsonl", CONVERT),
     *(
         (f"alerts{ending}", ["alerts", "t.gdlnn", "-o", "OUT"])
         for ending in (".csv", ".json", ".smarts", ".catalog")
@@ -281,9 +274,9 @@ def test_no_output_is_half_written(
 def test_mining_ends_with_what_is_done_and_goes_on(tmp_path: Path) -> None:
     """With Ctrl-C ignored, as for what a script puts in the background."""
     dataset = random_trees(250, nodes=20)
-    dataset.save(tmp_path / "d.gdlds")
+    dataset.save(tmp_path / "d.jsonl")
     out, checkpoint = tmp_path / "p.gdl", tmp_path / "run"
-    words = f"mine {tmp_path}/d.gdlds --split none -o {out} -j 1 -q --checkpoint {checkpoint}".split()
+    words = f"mine {tmp_path}/d.jsonl --split none -o {out} -j 2 -q --checkpoint {checkpoint}".split()
     ignoring = f"import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); {START[-1]}"
     process = subprocess.Popen([*START[:2], ignoring, *words], stderr=subprocess.PIPE)
     while not checkpoint.exists() or checkpoint.read_bytes().count(b"\n") < 3:

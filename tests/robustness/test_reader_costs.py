@@ -13,8 +13,8 @@ import pytest
 
 from gdlnn import mine
 from gdlnn.datasets.molecules import parse_smiles, read_molecule
-from gdlnn.graphs import chem
-from gdlnn.graphs.chem import record_problem, smiles_problem
+from gdlnn.graphs import molecules
+from gdlnn.graphs.molecules import record_problem, smiles_problem
 from gdlnn.io.bounded import loads
 from gdlnn.mining.program_text import format_rows, parse_rows
 from reference.hostile_tables import HOSTILE_SHEETS, hostile_parquet
@@ -189,7 +189,7 @@ def test_rings_are_counted_as_rdkit_counts_them(monkeypatch: pytest.MonkeyPatch)
         molecule = Chem.MolFromSmiles(text)
         n_rings = len(Chem.GetSSSR(molecule))
         for most in (n_rings, n_rings - 1):
-            monkeypatch.setattr(chem, "MAX_RINGS", most)
+            monkeypatch.setattr(molecules, "MAX_RINGS", most)
             expected = "" if most == n_rings else f"expected at most {most} rings, got {n_rings}"
             if most < 0:
                 continue

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from fuzz.readers import TARGETS as READERS
 from fuzz.readers import crafted, sound_files
-from gdlnn import MiningError, MissingExtraError, ProgramSet, Schema
+from gdlnn import ProgramSet, Schema
 from gdlnn.datasets.load import read_split
-from gdlnn.errors import GDLNNError, GraphError, require
+from gdlnn.errors import GDLNNError, GraphError, MiningError, MissingExtraError, require
 from gdlnn.graphs import Feature
 from gdlnn.mining.descents import TaskResult
 

@@ -176,13 +176,13 @@ def _molecule(model: GDLNNClassifier, text: str, root: Path | None) -> GraphData
     """Parse a word as SMILES; return None for a dataset, a file or anything else."""
     from gdlnn.datasets.molecules import parse_smiles
     from gdlnn.datasets.resolve import is_dataset
-    from gdlnn.graphs import GraphDataset, Origin, Table
+    from gdlnn.graphs import GraphDataset
     from gdlnn.model.inputs import Conversion
 
-    if model.reading_ is None or text == "-" or is_dataset(text, root) or parse_smiles(text)[0] is None:
+    if model.reading is None or text == "-" or is_dataset(text, root) or parse_smiles(text)[0] is None:
         return None
     graph = Conversion.of_model(model).graph(text)
-    return GraphDataset([graph], table=Table(smiles=[text]), origin=Origin(reading=model.reading_))
+    return GraphDataset([graph], smiles=[text], reading=model.reading)
 
 
 def _n_reasons(text: str) -> Any:

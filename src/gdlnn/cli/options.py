@@ -56,7 +56,7 @@ def checkpoint(what: str) -> Any:
 
 DATASETS = (
     "A name, synthetic:ba-2motifs, a TU folder, a SMILES table (.csv, .tsv, .smi, .xlsx, .parquet), SDF, "
-    "JSON Lines, a saved dataset, or - for a table on standard input."
+    "JSON Lines, or - for a table on standard input."
 )
 Dataset = Annotated[str, typer.Argument(metavar="DATASET", help=DATASETS)]
 Models = Annotated[
@@ -237,7 +237,7 @@ def read_as_trained(
     those stored in the model. To repeat the split of training, the dataset must be complete, so labels are
     read even if unused. `positive` is the label that means the model's second class.
     """
-    known = model.provenance_
+    known = model.training_.provenance
     given["encoding"] = given.get("encoding") or known.get("encoding", "utf-8")
     given["smiles"] = smiles_as_trained(dataset, model, given.get("smiles"), given["encoding"])
     header = table_header(dataset, given["encoding"])
@@ -270,12 +270,12 @@ def _read(
     """Read a dataset; the table of a model of several labels also whole, as its split was made."""
     from gdlnn.datasets.resolve import resolve_dataset
 
-    labels = model.provenance_.get("labels", ())
+    labels = model.training_.provenance.get("labels", ())
     if not labels or not set(labels) <= set(header) or given.get("label") not in labels:
-        return resolve_dataset(dataset, reading=model.reading_, columns=columns, **given), None
+        return resolve_dataset(dataset, reading=model.reading, columns=columns, **given), None
     of_labels = {"missing": given.pop("missing", ()), "threshold": given.pop("threshold", None)}
     label = given.pop("label")
-    whole = resolve_dataset(dataset, reading=model.reading_, columns=[*labels, *columns], **given)
+    whole = resolve_dataset(dataset, reading=model.reading, columns=[*labels, *columns], **given)
     return whole.with_labels(label, where=Path(dataset).name, min_classes=1, **of_labels), whole
 
 
@@ -305,7 +305,7 @@ def _test_set(
     except DatasetError:  # too few graphs of a class to split
         return None
     counts = Counter(() if parts["train"].y is None else parts["train"].y.tolist())
-    return parts["test"] if counts == Counter(model.training_labels_.tolist()) else None
+    return parts["test"] if counts == Counter(model.training_.labels.tolist()) else None
 
 
 def split_columns(split: str) -> list[str]:
@@ -335,7 +335,7 @@ def smiles_as_trained(dataset: str, model: Any, given: str | None, encoding: str
     """Return the column with the SMILES: the given one, else that of training if the table has it."""
     from gdlnn.datasets.resolve import trained_smiles_column
 
-    return trained_smiles_column(Path(dataset), model.provenance_.get("smiles"), given, encoding)
+    return trained_smiles_column(Path(dataset), model.training_.provenance.get("smiles"), given, encoding)
 
 
 def table_header(dataset: str, encoding: str) -> Sequence[str]:

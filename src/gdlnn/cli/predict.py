@@ -111,7 +111,7 @@ def _input(source: str, model: GDLNNClassifier, smiles: str | None, **options: A
     info = model.programs_.info
     widths = (info.n_node_features - n_structure_features(info.schema), info.n_edge_features)
     smiles = opt.smiles_as_trained(source, model, smiles, options["encoding"])
-    return batched_dataset(source, BATCH, smiles=smiles, reading=model.reading_, widths=widths, **options)
+    return batched_dataset(source, BATCH, smiles=smiles, reading=model.reading, widths=widths, **options)
 
 
 class PredictionTable:

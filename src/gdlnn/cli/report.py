@@ -78,8 +78,7 @@ def _targets(model: Path, output: Path | None, label: str | None) -> dict[str, P
 
 def print_result(report: dict[str, Any], output: Path, *, as_json: bool, quiet: bool) -> None:
     """Print the model's score and the path of the report, as text or JSON."""
-    from gdlnn.model.scores import score_lines
-    from gdlnn.model.value_scores import value_score_lines
+    from gdlnn.model.scores import score_lines, value_score_lines
 
     found, left_out = report["performance"], report["data"]["held_out"]["left_out"]
     if "unit" in report:

@@ -62,7 +62,7 @@ def train(
     ] = "auto",
     epsilon: Annotated[
         str | None,
-        opt.option("Model", "ε of the score, one or several: 0.1,1,1%.", show_default="chosen by the model"),
+        opt.option("Model", "ε of the score, one or several: 0.1,1,1%.", show_default="0.1"),
     ] = None,
     class_weight: Annotated[
         Literal["balanced"] | None,
@@ -211,4 +211,4 @@ def _vocabulary(vocabulary: Vocabulary, epsilon: str | None) -> Any:
         raise ModelError(
             f"--epsilon: expected numbers or percentages such as 0.1,1%, got {epsilon!r}"
         ) from None
-    return Mined(values)
+    return [Mined(value) for value in values]

@@ -33,12 +33,14 @@ from gdlnn.model.program_effects import group_contributions, strongest_programs
 from gdlnn.model.scores import (
     METRICS,
     NAMES,
+    VALUE_NAMES,
     classification_scores,
     majority_scores,
     score_intervals,
     score_lines,
+    value_report,
+    value_score_lines,
 )
-from gdlnn.model.value_scores import VALUE_NAMES, value_report, value_score_lines
 from gdlnn.progress import progress_bar
 from gdlnn.report.build import write_index
 
@@ -250,7 +252,7 @@ def _value_scores(model: Any, parts: dict[str, GraphDataset], say: Say) -> dict[
         twins = sum(map(bool, answers.in_training)) if name == "test" else 0
         overlap = f", {twins} of them also in the training set" if twins else ""
         truth = np.asarray(part.y)
-        found[name] = value_report(truth, answers.labels, model.training_labels_, answers.intervals)
+        found[name] = value_report(truth, answers.labels, model.training_.labels, answers.intervals)
         if is_verbose() or name == "test" or "test" not in parts:
             for line in value_score_lines(f"{name}, {len(part)} graphs{overlap}", found[name], model.unit):
                 say(line)

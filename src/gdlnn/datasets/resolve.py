@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from gdlnn.datasets.jsonl import load_jsonl, open_jsonl
 from gdlnn.datasets.load import find_dataset, load_dataset
 from gdlnn.datasets.molecules import (
-    load_sdf,
+    SDF_SUFFIXES,
     load_smiles,
     parse_smiles,
     read_records,
@@ -30,7 +30,6 @@ from gdlnn.datasets.registry import REGISTRY, canonical_name, source_of
 from gdlnn.datasets.tables import TABLE_SUFFIXES, UTF8, Row, open_table, table_suffix
 from gdlnn.datasets.tu import load_tu, tu_prefix
 from gdlnn.errors import DatasetError, MissingExtraError
-from gdlnn.graphs import GraphDataset, storage
 from gdlnn.graphs.molecules import MoleculeReader
 
 if TYPE_CHECKING:
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from gdlnn.datasets.jsonl import Widths
     from gdlnn.datasets.molecules import OnError
     from gdlnn.datasets.tables import TableFile
+    from gdlnn.graphs import GraphDataset
     from gdlnn.graphs.labels import Threshold
 
 SYNTHETIC = "synthetic:ba-2motifs"
@@ -46,7 +46,7 @@ RowFile = Literal["table", "sdf", "jsonl"]
 """The kinds of files that are read row by row."""
 _ROW_FILES: dict[str, RowFile] = {
     **dict.fromkeys(TABLE_SUFFIXES, "table"),
-    **dict.fromkeys((".sdf", ".sd", ".mol"), "sdf"),
+    **dict.fromkeys(SDF_SUFFIXES, "sdf"),
     **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
 }
 
@@ -69,7 +69,7 @@ def resolve_dataset(
 ) -> GraphDataset:
     """Return the dataset named by DATASET on the command line.
 
-    A path that exists comes first: a TU folder, a SMILES table, an SDF file, JSON Lines or a saved dataset.
+    A path that exists comes first: a TU folder, a SMILES table, an SDF file or JSON Lines.
     Then ``synthetic:ba-2motifs`` (``synthetic:ba-2motifs:N:SEED`` for other sizes), then the name of a
     dataset.
 
@@ -103,17 +103,13 @@ def resolve_dataset(
     match file_kind(path):
         case "jsonl":
             return load_jsonl(path, on_error=on_error)
-        case "sdf":
-            return load_sdf(path, label, id, **options)
-        case "table":
+        case "sdf" | "table":
             return load_smiles(path, smiles, label, id, encoding=encoding, **options)
     if not exists(path):
         return load_dataset(text, root, download)
-    if storage.is_saved(path):
-        return storage.load(path)
     raise DatasetError(
-        f"{path.name}: expected a table (.csv, .tsv, .smi, .xlsx, .parquet), .sdf, .jsonl (text also .gz) "
-        "or a saved dataset, got another file"
+        f"{path.name}: expected a table (.csv, .tsv, .smi, .xlsx, .parquet), .sdf or .jsonl (text also .gz), "
+        "got another file"
     )
 
 
@@ -156,8 +152,7 @@ def _synthetic(text: str) -> GraphDataset:
 
 def file_kind(path: Path) -> RowFile | None:
     """Return the kind of a file that is read row by row; None for anything else."""
-    read_by_row = exists(path) and path.is_file() and not storage.is_saved(path)
-    return _ROW_FILES.get(table_suffix(path)) if read_by_row else None
+    return _ROW_FILES.get(table_suffix(path)) if exists(path) and path.is_file() else None
 
 
 def trained_smiles_column(
@@ -246,7 +241,7 @@ def batched_dataset(
             columns = tuple(sdf_properties(path))
             rows, reader = read_records(path), partial(sdf_row, columns=columns, id=id, reading=chosen)
         case "jsonl":
-            kind, rows = open_jsonl(path, size, widths)
+            kind, rows = open_jsonl(path, widths)
             name, has_smiles, reader = kind.name, kind.has_smiles, kind.read
         case None if reading is not None and not is_dataset(text, root) and parse_smiles(text)[0] is not None:
             name, rows, reader = "molecule", iter([Row(1, smiles=text)]), partial(smiles_row, reading=reading)

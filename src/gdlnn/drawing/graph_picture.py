@@ -50,7 +50,7 @@ def draw_graph(graph: Graph, marks: Marks = NOTHING, smiles: str | None = None) 
         of the graph, where that is a SMILES.
     """
     if graph.n_nodes > MOST_NODES:
-        return replace(draw_graph(*_near(graph, marks)), places=())
+        return draw_graph(*_near(graph, marks))
     if is_molecule(graph):
         try:
             return draw_molecule(graph_as_molecule(graph, smiles), marks)
@@ -107,8 +107,7 @@ def _draw_plain_graph(graph: Graph, marks: Marks = NOTHING) -> Picture:
     places = _spread(layout(graph.n_nodes, graph.edges), half, room)
     thick = "".join(polyline(places[graph.edges[i]].tolist()) for i in deciding)
     on = {node for _, outline in marks.drawn() for node in outline.nodes}
-    reach = max(half, 8.0) + 4
-    outlines = Outlines(marks, places, reach)
+    outlines = Outlines(marks, places, max(half, 8.0) + 4)
     shapes = "".join(
         _node(graph, marks, node, x, y, labels[node], node in on)
         for node, (x, y) in enumerate(places.tolist())
@@ -128,7 +127,7 @@ def _draw_plain_graph(graph: Graph, marks: Marks = NOTHING) -> Picture:
         + tags
     )
     box = (left - 4, top - 4, right + 4, bottom + 4)
-    return Picture(box, body, "plain", graph.n_nodes, places.tolist(), reach)
+    return Picture(box, body, "plain", graph.n_nodes)
 
 
 def _labels(graph: Graph) -> list[str]:

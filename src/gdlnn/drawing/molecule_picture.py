@@ -13,8 +13,7 @@ from gdlnn.drawing.marks import NOTHING
 from gdlnn.drawing.svg import Box, Picture, num, text
 from gdlnn.errors import GraphError, ProgramError, require
 from gdlnn.gdl.atoms import AROMATIC, DOUBLE, SINGLE, TRIPLE, Pattern, is_chemical, is_exact, read_pattern
-from gdlnn.graphs.chem import chem, smiles_problem, without_messages
-from gdlnn.graphs.molecules import graph_molecule
+from gdlnn.graphs.molecules import chem, graph_molecule, smiles_problem, without_messages
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -137,7 +136,7 @@ def draw_molecule(molecule: Any, marks: Marks = NOTHING, faded: Collection[int] 
     crosses = rings_and_crosses(marks, places, _RADIUS)
     body = hits + score_map(marks, places, _RADIUS) + outlines.body + lines + labels + crosses + tags
     box = (left - 4, top - 4, right + 4, bottom + 4)
-    return Picture(box, body, "molecule", len(places), places.tolist(), _RADIUS + 1.5)
+    return Picture(box, body, "molecule", len(places))
 
 
 def _drawn(molecule: Any, faded: set[int]) -> tuple[FloatArray, str, str, list[Box]]:

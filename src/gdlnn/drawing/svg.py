@@ -67,16 +67,12 @@ class Picture:
         A class of the picture, such as "molecule".
     n_shown
         How many nodes are drawn; of a very large graph not all.
-    places, reach
-        Where the nodes of a whole graph are, and how far from them an outline goes.
     """
 
     box: Box
     body: str
     kind: str = ""
     n_shown: int = 0
-    places: Sequence[tuple[float, float]] = ()
-    reach: float = 0.0
 
     @property
     def width(self) -> float:

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gdlnn.gdl.groups import MOST_PLACES, Group, groups
 from gdlnn.gdl.text import number_word, with_article
-from gdlnn.graphs.chem import chem
-from gdlnn.graphs.molecules import graph_molecule
+from gdlnn.graphs.molecules import chem, graph_molecule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from gdlnn import _core
 from gdlnn.errors import MiningError
 from gdlnn.gdl.program import ANY, EdgeDescription, FloatArray, Interval, Intervals, NodeDescription, Program
-from gdlnn.graphs.arrays import GraphArrays, GraphSet, offsets_of
+from gdlnn.graphs.arrays import GraphArrays, GraphSet, components, offsets_of
 from gdlnn.graphs.identity import first_twins
 from gdlnn.graphs.splits import stratified_sample
 from gdlnn.jobs import has_processes, run_jobs
@@ -87,10 +87,10 @@ def _parts(graphs: Sequence[Graph], connected: bool) -> Iterator[list[tuple[int,
         yield from ([tuple(range(graph.n_nodes))] if graph.n_nodes else [] for graph in graphs)
         return
     arrays = GraphArrays.of(graphs)
-    components = arrays.components()
+    pieces = components(len(arrays.node_features), arrays.global_edges())
     for first, last in pairwise(arrays.node_offsets.tolist()):
         members: dict[int, list[int]] = defaultdict(list)
-        for node, component in enumerate(components[first:last].tolist()):
+        for node, component in enumerate(pieces[first:last].tolist()):
             members[component].append(node)
         yield [tuple(nodes) for nodes in members.values()]
 

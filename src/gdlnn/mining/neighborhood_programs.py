@@ -127,7 +127,7 @@ def neighborhoods(
             np.ascontiguousarray(arrays.edges),
             edges.colors,
             arrays.edge_offsets,
-            arrays.directed,
+            arrays.is_directed,
             reach,
             least,
             MOST_NODES,
@@ -261,7 +261,7 @@ def _programs(
             for i, (u, v) in enumerate(arrays.edges[start:end].tolist())
             if u in place and v in place
         ]
-        programs.append(Program._trusted(described, tuple(inside)).canonical(arrays.directed))
+        programs.append(Program._trusted(described, tuple(inside)).canonical(arrays.is_directed))
         if done % 100 == 0:
             stage_done(done, len(wanted))
         rows.append(occurs[graph_start[k] : graph_start[k + 1]].astype(np.int64))

@@ -24,8 +24,7 @@ from gdlnn.gdl.printer import format_programs, vector_from_json, vector_to_json
 from gdlnn.gdl.program import NamedProgram, Program, checked_intervals
 from gdlnn.gdl.text import shortened
 from gdlnn.graphs import Schema
-from gdlnn.graphs.chem import chem, without_messages
-from gdlnn.graphs.molecules import graph_molecule
+from gdlnn.graphs.molecules import chem, graph_molecule, without_messages
 from gdlnn.io import bounded
 from gdlnn.mining.program_set import (
     Example,

@@ -82,6 +82,19 @@ class Forest:
         except TypeError as error:
             raise ValueError(f"forest: {error}") from None
 
+    @cached_property
+    def _splits(self) -> tuple[IntArray, FloatArray]:
+        """The thresholds of all columns, one column after another, and where each begins."""
+        inner = np.flatnonzero(self.feature >= 0)
+        order = inner[np.lexsort((self.threshold[inner], self.feature[inner]))]
+        starts = np.searchsorted(self.feature[order], np.arange(self.n_features + 1))
+        return starts, self.threshold[order].astype(np.float64)
+
+    def splits(self, column: int) -> FloatArray:
+        """Return the thresholds at which the trees divide a column, sorted."""
+        starts, thresholds = self._splits
+        return thresholds[starts[column] : starts[column + 1]]
+
     def check(self, n_trees: int, n_values: int) -> None:
         """Raise a ValueError unless there are so many trees with so many values, all finite shares."""
         if len(self.roots) != n_trees or self.values.shape[1:] != (n_values,):
@@ -91,7 +104,7 @@ class Forest:
         _ = self._native
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_native"}
+        return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
 
     def predict(self, X: FloatArray, n_threads: int = 1) -> FloatArray:
         """Return the mean of the trees, rows × classes; inputs are compared as float32, as in training."""

@@ -120,9 +120,9 @@ class ScorecardHead(AdditiveHead):
         self.selected_ = np.arange(len(chosen))
         return columns
 
-    def restore(self, tensors: Tensors, n_features: int, classes: npt.NDArray[Any]) -> None:
+    def restore(self, tensors: Tensors, n_features: int, n_classes: int) -> None:
         """Set coefficients and constants."""
-        super().restore(tensors, n_features, classes)
+        super().restore(tensors, n_features, n_classes)
         self.selected_ = np.flatnonzero(self.coef_.any(axis=0))
 
 

@@ -21,8 +21,8 @@ from gdlnn.drawing.marks import signed
 from gdlnn.drawing.pages import render
 from gdlnn.errors import DatasetError
 from gdlnn.explain import GlobalExplanation, counterfactual, explain
-from gdlnn.explain.contribution import Contribution, class_contributions
-from gdlnn.explain.explainer import make_technique, with_smiles
+from gdlnn.explain.contribution import mean_contributions
+from gdlnn.explain.explainer import DEFAULT_TECHNIQUE, with_smiles
 from gdlnn.explain.explanation import plain
 from gdlnn.explain.global_explanation import count_places
 from gdlnn.explain.words import points
@@ -30,7 +30,7 @@ from gdlnn.graphs import GraphDataset, Schema
 from gdlnn.model.model_folder import INDEX
 from gdlnn.model.representation import ValueRepresentation
 from gdlnn.model.scorecard import ScorecardHead, scorecard_constants, scorecard_rows
-from gdlnn.model.value_scores import VALUE_NAMES
+from gdlnn.model.scores import VALUE_NAMES
 from gdlnn.report.cards import (
     card_picture,
     counterfactual_card,
@@ -48,9 +48,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
 
-    from gdlnn.drawing import Picture
     from gdlnn.explain import Explanation
-    from gdlnn.explain.contribution import ClassContributions
     from gdlnn.model import GDLNNClassifier
     from gdlnn.model.domain import DomainAnswer
     from gdlnn.model.model_folder import FolderEntry
@@ -128,11 +126,10 @@ def build_report(
             say=say,
         )
     say("computing what programs add")
-    contributions = class_contributions(model, table, options.max_graphs)
+    adds = mean_contributions(model, table)
     shown = table.take(range(min(len(table), options.max_graphs)))
-    explained, pictures, cards = _gallery(model, shown, held_out, contributions, options, say)
+    explained, cards = _gallery(model, shown, held_out, options, say)
     say("drawing programs")
-    adds = np.stack([contributions.means(code) for code in range(len(model.classes_))])
     rows = program_rows(model, truth, table.matches, adds)
     schema = model.schema_ or held_out.schema or Schema()
     labels = _all_labels(model, truth)
@@ -146,15 +143,15 @@ def build_report(
         "data": _data(model, held_out, n_known),
         "model": _model(model),
         "performance": performance(model, truth, table, labels),
-        "learning_curve": learning_curve(model.history_),
+        "learning_curve": learning_curve(getattr(model.head_, "history_", [])),
         "explained_by": {
-            "technique": make_technique(options.technique).name,
+            "technique": options.technique or DEFAULT_TECHNIQUE,
             "n_reasons": options.n_reasons,
             "seed": options.seed,
         },
         "scorecard": _scorecard(model, rows),
         "programs": rows,
-        "patterns": pattern_cards(rows, model, explained, pictures, shown.matches, truth.tolist()),
+        "patterns": pattern_cards(rows, model),
         "global": _goes_by(model, explained, truth),
         "graphs": cards,
     }
@@ -165,34 +162,29 @@ def _gallery(
     model: GDLNNClassifier,
     shown: Representation,
     held_out: GraphDataset,
-    contributions: ClassContributions,
     options: ReportOptions,
     say: Callable[[str], None],
-) -> tuple[list[Explanation], list[Picture], list[dict[str, Any]]]:
-    """Return the graphs that are shown one by one: explanations, pictures, and cards as plain values."""
+) -> tuple[list[Explanation], list[dict[str, Any]]]:
+    """Return the graphs that are shown one by one: explanations, and cards as plain values."""
     truth = [plain(label) for label in np.asarray(held_out.y)[: len(shown)]]
-    technique = make_technique(options.technique)
-    if isinstance(technique, Contribution):
-        technique = Contribution(contributions.predicted)
     say(f"explaining {len(shown)} graphs")
     explained: list[Explanation] = explain(
-        model, shown, technique, options.n_reasons, random_state=options.seed
+        model, shown, options.technique, options.n_reasons, random_state=options.seed
     )
     if held_out.smiles is not None:
         explained = with_smiles(explained, held_out.smiles[: len(explained)])
     say("looking for the smallest parts that are enough")
-    enough = enough_cards(explain(model, shown, Contribution(contributions.predicted), "smallest"))
+    enough = enough_cards(explain(model, shown, n_reasons="smallest"))
     say("looking for counterfactuals")
     changes = _counterfactuals(model, explained, truth, options.max_counterfactuals)
     say("drawing graphs")
-    pictures = [card_picture(one, enough[row], changes.get(row)) for row, one in enumerate(explained)]
     cards = [
         {
             "row": row,
             **graph_card(
                 one,
                 shown.probabilities[row],
-                pictures[row],
+                card_picture(one, enough[row], changes.get(row)),
                 f"graph {row}",
                 enough=enough[row],
                 counterfactual=changes.get(row),
@@ -205,7 +197,7 @@ def _gallery(
         }
         for row, one in enumerate(explained)
     ]
-    return explained, pictures, cards
+    return explained, cards
 
 
 def write_report(
@@ -342,7 +334,7 @@ def _model(model: GDLNNClassifier) -> dict[str, Any]:
     parameters = {name: value for name, value in model.get_params(deep=False).items() if name not in left_out}
     found = {"parameters": parameters, "n_programs": len(model.programs_), "choice": model.choice_}
     values: dict[str, Any] = json.loads(json.dumps(found, default=_jsonable))
-    command = model.provenance_.get("command", ())
+    command = model.training_.provenance.get("command", ())
     return values | {"commands": _commands(command) if command else []}
 
 

@@ -14,7 +14,7 @@ from gdlnn.explain import explain
 from gdlnn.explain.explainer import with_smiles
 from gdlnn.explain.pictures import shown_graph
 from gdlnn.model.program_effects import group_contributions
-from gdlnn.model.value_scores import VALUE_NAMES, value_report
+from gdlnn.model.scores import VALUE_NAMES, value_report
 from gdlnn.report.cards import diagram
 from gdlnn.version import package_version
 
@@ -57,7 +57,7 @@ def build_value_report(
         progress.
     """
     truth = np.asarray(held_out.y, dtype=np.float64)
-    scores = value_report(truth, table.labels, model.training_labels_, table.intervals)
+    scores = value_report(truth, table.labels, model.training_.labels, table.intervals)
     shown = min(len(table), most_graphs, MOST_SHOWN)
     say(f"explaining {shown} graphs")
     explained: list[Explanation] = explain(model, table.take(range(shown)), n_reasons=n_reasons)
@@ -73,7 +73,7 @@ def build_value_report(
         "unit": model.unit,
         "molecules": schema is not None and schema.domain == "molecule",
         "data": {
-            "training": {"graphs": len(model.training_labels_)},
+            "training": {"graphs": len(model.training_.labels)},
             "held_out": {"graphs": len(truth), "left_out": n_known, "split": held_out.split_source},
         },
         "model": {"n_programs": len(model.programs_), "choice": model.choice_},
@@ -104,7 +104,7 @@ def _by_domain(
         rows = [row for row, answer in enumerate(table.domains) if answer.domain == name]
         if rows:
             part = table.take(rows)
-            scores = value_report(truth[rows], part.labels, model.training_labels_, part.intervals)["model"]
+            scores = value_report(truth[rows], part.labels, model.training_.labels, part.intervals)["model"]
             found.append({"domain": name, "scores": scores})
     return found
 
