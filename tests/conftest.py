@@ -79,10 +79,11 @@ def small_heads() -> Iterator[None]:
     """Make the default heads small: these tests are about commands, not about how well models predict."""
     from gdlnn.model import classifier, regressor
     from gdlnn.model.mixture import MixtureHead
+    from gdlnn.model.regression import RidgeForestHead
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(classifier._HEADS, "auto", lambda: MixtureHead(n_perceptrons=2, n_trees=30))
-        patch.setitem(regressor._HEADS, "auto", lambda: regressor.RidgeForestHead(n_trees=30))
+        patch.setitem(regressor._HEADS, "auto", lambda: RidgeForestHead(n_trees=30))
         yield
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from gdlnn.errors import MatchError, UnknownMatchError
 from gdlnn.gdl.matching import NO_BUDGET, fitted_batch
 from gdlnn.gdl.program import ANY, Program
 from gdlnn.graphs import Graph, GraphDataset
-from gdlnn.graphs.arrays import GraphSet, offsets_of
+from gdlnn.graphs.arrays import GraphArrays, GraphSet, offsets_of
 from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.graphs.structure import fill_structure
 
@@ -206,7 +206,7 @@ class ProgramPlan:
             for of, rows in given.items()
         }
 
-    def _without_hidden(self, graphs: GraphSet) -> Any:
+    def _without_hidden(self, graphs: GraphSet) -> GraphArrays:
         """Return the arrays of graphs, without features that depend on how a molecule is written.
 
         Which images are found first would depend on them too.

@@ -39,7 +39,7 @@ def test_with_epsilon_all_programs_are_mined_and_else_the_default_vocabulary_is_
     run(*common, "--epsilon", "1")
     mined = load_model(model).vocabulary
     assert isinstance(mined, Mined)
-    assert mined.epsilon == (1.0,)
+    assert mined.epsilon == 1.0
 
 
 def test_a_table_in_a_table_out(table: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,6 +29,10 @@ def parsed(svg: str) -> ElementTree.Element:
     return ElementTree.fromstring(svg)
 
 
+def places(program: Program, witness: Any) -> tuple[tuple[int, ...], ...]:
+    return () if witness is None else (tuple(witness[name] for name in program.variables),)
+
+
 def explanation_of(graph: Graph, program: Program, label: str = "active") -> Explanation:
     """Return an explanation that one program gives."""
     witness = program.find(graph)
@@ -40,7 +44,7 @@ def explanation_of(graph: Graph, program: Program, label: str = "active") -> Exp
         target=label,
         target_probability=0.9,
         reasons=(
-            Reason(program, 0.5, (), 0, label).at(witness),
+            Reason(program, 0.5, places(program, witness), 0, label),
             Reason(absent, -0.25, (), 1, label),
         ),
         nodes=tuple(sorted((witness or {}).values())),
@@ -227,7 +231,7 @@ def nitro_explanation(
     )
     programs = [Program.parse(text, MOLECULE_SCHEMA) for text in texts]
     terms = tuple(
-        Reason(program, weight, (), column, int(column > 4)).at(program.find(graph))
+        Reason(program, weight, places(program, program.find(graph)), column, int(column > 4))
         for program, weight, column in zip(programs, weights, (4, 7, 8, 9), strict=True)
     )
     scores = (-0.4, *(0.0,) * 6, 0.7, 0.5, 0.2)

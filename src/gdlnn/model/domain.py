@@ -374,9 +374,8 @@ class _TrainingMatches:
         start, programs = self._by_program.indptr, np.flatnonzero(matches[0])  # quicker than a product
         having = [self._by_program.indices[start[i] : start[i + 1]] for i in programs.tolist()]
         counts = np.bincount(np.concatenate([np.zeros(0, np.int64), *having]), minlength=len(self._sizes))
-        return self._similar(counts[None].astype(np.float32), np.full((1, 1), len(programs), np.float32)).max(
-            axis=1
-        )
+        similar = self._similar(counts[None].astype(np.float32), np.full((1, 1), len(programs), np.float32))
+        return np.asarray(similar.max(axis=1))
 
     def nearest_other(self) -> FloatArray:
         """Return the similarity of the training graphs to the most similar other one."""

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gdlnn.graphs import GraphDataset
+    from gdlnn.model.base import Tensors
     from gdlnn.model.classifier import GDLNNClassifier
-    from gdlnn.model.head import Tensors
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
