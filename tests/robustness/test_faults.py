@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gdlnn.mining.checkpoint import KIND, Checkpoint
 
 from gdlnn import ProgramSet, load_jsonl, load_smiles, make_ba_2motifs, mine
 from gdlnn.cli import main
 from gdlnn.drawing import write_text
 from gdlnn.errors import MiningError, WriteError
 from gdlnn.io.atomic import atomic_write
+from gdlnn.mining.miner import KIND, Checkpoint
 from reference.disk import little_room
 from reference.mining_cases import random_trees
 from reference.models import quick
