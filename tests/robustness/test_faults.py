@@ -150,7 +150,7 @@ def test_an_input_is_not_written_over(
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_child_does_not_keep_the_lock_of_a_dead_owner(tmp_path: Path) -> None:
     header = {"kind": KIND, "format": 1}
-    owner = Checkpoint(tmp_path / "run", header, 1)
+    owner = Checkpoint(tmp_path / "run", header, 1, 1)
     ready, says_ready = os.pipe()
     child = os.fork()
     if not child:
@@ -160,7 +160,7 @@ def test_a_child_does_not_keep_the_lock_of_a_dead_owner(tmp_path: Path) -> None:
     try:
         assert os.read(ready, 1) == b"."
         owner.close()
-        Checkpoint(tmp_path / "run", header, 1).close()
+        Checkpoint(tmp_path / "run", header, 1, 1).close()
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
