@@ -255,8 +255,8 @@ def verdict(curves: dict[tuple[str, str], pd.DataFrame], own: str, masked: bool)
 
 GRAPHS = "Test graphs that were explained, and the model's accuracy on them."
 REASONS = (
-    "Explanations as they are shown: share of graphs with a reason, reasons for and against the class, and the "
-    "median share of nodes that are highlighted."
+    "Explanations as they are shown: share of graphs with a reason, reasons for and against the class, and "
+    "the median share of nodes that are highlighted."
 )
 
 
