@@ -154,6 +154,7 @@ def compute_accuracy(task: Task, config: RunConfig) -> Result:
     predicted = np.asarray(model.predict(part))
     scores = classification_scores(part.y, proba, model.classes_, predicted)
     metrics = {name: scores[name] for name in METRICS}
+    history = getattr(getattr(model, "head_", model), "history_", ())
     return {
         "split_source": split.train.split_source,
         "sizes": [len(one) for one in split],
@@ -162,5 +163,5 @@ def compute_accuracy(task: Task, config: RunConfig) -> Result:
         "truth": part.y.tolist(),
         "predicted": predicted.tolist(),
         "n_programs": len(model.programs_) if hasattr(model, "programs_") else None,
-        "n_epochs": len(model.history_) if getattr(model, "history_", None) else None,
+        "n_epochs": len(history) or None,
     }

@@ -17,8 +17,7 @@ import numpy.typing as npt
 from gdlnn.datasets import resolve_dataset
 from gdlnn.errors import GDLNNError
 from gdlnn.graphs.arrays import GraphArrays
-from gdlnn.graphs.chem import chem
-from gdlnn.graphs.molecules import graph_molecule
+from gdlnn.graphs.molecules import chem, graph_molecule
 from gdlnn.graphs.splits import Split
 from gdlnn.mining import ProgramSet, mine
 from repro.cells import Protocol
@@ -104,7 +103,7 @@ def data_fingerprint(data: GraphDataset) -> str:
     digest = hashlib.blake2b(digest_size=8)
     for array in arrays:
         digest.update(str(array.shape).encode() + np.ascontiguousarray(array).tobytes())
-    digest.update(json.dumps([flat.directed, None if data.y is None else data.y.tolist()]).encode())
+    digest.update(json.dumps([flat.is_directed, None if data.y is None else data.y.tolist()]).encode())
     return digest.hexdigest()
 
 

@@ -13,7 +13,7 @@ from gdlnn.errors import ModelError
 from gdlnn.explain import Explanation, shrink
 from gdlnn.explain.explanation import Method, Reason, plain
 from gdlnn.graphs.schema import label_codes
-from gdlnn.matching import match
+from gdlnn.matching import ProgramPlan, as_graph_set
 from gdlnn.mining import ProgramSet, mine
 from gdlnn.mining.settings import FINAL_BUDGET, resolved_epsilon
 from gdlnn.model.base import GraphClassifier
@@ -30,6 +30,7 @@ from gdlnn.model.representation import Representation
 
 if TYPE_CHECKING:
     from gdlnn.graphs import GraphDataset
+    from gdlnn.graphs.molecules import MoleculeReader
     from gdlnn.mining import MinedProgram
     from gdlnn.mining.settings import Strategy
 
@@ -77,6 +78,11 @@ class PL4XGLClassifier(GraphClassifier):
     n_jobs: int | None = 1
     verbose: bool = True
 
+    @property
+    def reading(self) -> MoleculeReader | None:
+        """How the training molecules were converted to graphs, or None."""
+        return self._reading
+
     def fit(
         self,
         X: GraphsLike,
@@ -91,7 +97,7 @@ class PL4XGLClassifier(GraphClassifier):
         training graphs, ``(graphs, y)`` or a dataset.
         """
         data = as_labeled(X, y)
-        self.reading_ = data.reading
+        self._reading = data.reading
         fraction = 0.0 if programs is not None else self.validation_fraction
         train, val = training_and_validation(data, validation, fraction, self.random_state)
         assert train.y is not None
@@ -147,7 +153,9 @@ class PL4XGLClassifier(GraphClassifier):
         if not graphs:
             return np.zeros((0, len(programs)), dtype=bool)
         check_fits(graphs, programs.info, "graphs")
-        return match(programs.programs, graphs, self.n_jobs, FINAL_BUDGET, return_unknown=True)[0]
+        encoded = as_graph_set(graphs)
+        found = ProgramPlan(programs.programs, encoded).match(encoded, self.n_jobs, FINAL_BUDGET)
+        return found.table()
 
     def _label_numbers(self, programs: ProgramSet) -> IntArray:
         return label_codes(programs.labels, self.classes_, known=True)
@@ -211,8 +219,8 @@ class PL4XGLClassifier(GraphClassifier):
                     target=label,
                     target_probability=chance,
                     reasons=tuple(
-                        Reason(item.program, float(item.score), (), column, plain(item.label)).at(witness)
-                        for item, column, witness in zip(deciding, columns, left.witnesses, strict=True)
+                        Reason(item.program, float(item.score), places, column, plain(item.label))
+                        for item, column, places in zip(deciding, columns, left.places, strict=True)
                     ),
                     nodes=left.nodes,
                     method=Method("pl4xgl"),

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from gdlnn.datasets.molecules import parse_smiles
 from gdlnn.datasets.motifs import CYCLE, HOUSE, preferential_tree
 from gdlnn.errors import DatasetError
-from gdlnn.graphs import Feature, Graph, GraphDataset, Origin, Schema, Table
-from gdlnn.graphs.chem import chem
+from gdlnn.graphs import Feature, Graph, GraphDataset, Schema
+from gdlnn.graphs.molecules import chem
 from gdlnn.graphs.splits import Split
 
 BoolArray = npt.NDArray[np.bool_]
@@ -160,8 +160,8 @@ def plant_molecules(rule: Rule, molecules: GraphDataset, seed: int = 0) -> Plant
         GraphDataset(
             [alone.graphs[row] for row in rows],
             schema=alone.schema,
-            table=Table(smiles=[alone.smiles[row] for row in rows]),
-            origin=Origin(reading=alone.reading),
+            smiles=[alone.smiles[row] for row in rows],
+            reading=alone.reading,
         ),
         judged,
         rule,
@@ -198,8 +198,8 @@ def _with_decoys(parts: Split, element: str, seed: int) -> Planted:
             graphs[row] = part.reading.graph(molecule, schema=part.schema, name=graphs[row].name)
             masks[row] = np.append(np.asarray(masks[row]), values=False)
             smiles[row] = chem("Planting decoys").MolToSmiles(molecule)
-        table, origin = Table(node_masks=masks, smiles=smiles), Origin(reading=part.reading)
-        made.append(GraphDataset(graphs, part.y, part.schema, part.name, table=table, origin=origin))
+        known: dict[str, Any] = {"node_masks": masks, "smiles": smiles, "reading": part.reading}
+        made.append(GraphDataset(graphs, part.y, part.schema, part.name, **known))
     train, val, test = made
     return Planted(train, val, test, got != (np.asarray(test.y) == 1))
 
@@ -326,7 +326,7 @@ def renumbered(data: GraphDataset, seed: int) -> GraphDataset:
         whole: dict[str, Any] = {"directed": graph.directed, "schema": graph.schema, "name": graph.name}
         graphs.append(Graph(graph.node_features[back], edges, graph.edge_features, **whole))
         masks.append(None if mask is None else mask[back])
-    return GraphDataset(graphs, data.y, data.schema, data.name, table=Table(node_masks=masks))
+    return GraphDataset(graphs, data.y, data.schema, data.name, node_masks=masks)
 
 
 # --- labels -----------------------------------------------------------------------------------------------
@@ -343,11 +343,9 @@ def _labelled(data: GraphDataset, judged: Sequence[tuple[bool, BoolArray]], rule
         np.array([int(holds) for holds, _ in judged]),
         schema,
         f"rule:{rule.name}",
-        table=Table(
-            smiles=data.smiles,
-            node_masks=[mask if holds else np.zeros_like(mask) for holds, mask in judged],
-        ),
-        origin=Origin(reading=data.reading),
+        smiles=data.smiles,
+        node_masks=[mask if holds else np.zeros_like(mask) for holds, mask in judged],
+        reading=data.reading,
     )
 
 

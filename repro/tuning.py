@@ -12,7 +12,7 @@ from sklearn.base import clone
 from gdlnn.errors import ModelError
 from gdlnn.model.classifier import GDLNNClassifier
 from gdlnn.model.inputs import as_labeled
-from gdlnn.model.vocabulary import Epsilon, Epsilons, RunOptions, listed_epsilons
+from gdlnn.model.vocabulary import RunOptions
 from repro.metrics import log_loss
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gdlnn.graphs import GraphDataset
     from gdlnn.mining import ProgramSet
 
-EPSILONS: tuple[Epsilon, ...] = (0.01, 0.1, 1, "1%")
+EPSILONS: tuple[float | str, ...] = (0.01, 0.1, 1, "1%")
 FRACTIONS = (0.01, 0.2, 0.4, 0.6, 0.8, 1.0)
 LEARNING_RATES = (0.01, 0.005, 0.0005)
 
@@ -48,7 +48,7 @@ def tune(
     val: GraphDataset,
     estimator: GDLNNClassifier | None = None,
     *,
-    epsilons: Epsilons = EPSILONS,
+    epsilons: Sequence[float | str] = EPSILONS,
     ks: Sequence[float] = FRACTIONS,
     learning_rates: Sequence[float] = LEARNING_RATES,
     report: Callable[[str], Any] | None = None,
@@ -64,11 +64,11 @@ def tune(
     base: GDLNNClassifier = GDLNNClassifier.paper() if estimator is None else clone(estimator)
     base.set_params(verbose=False)
     rows: list[dict[str, Any]] = []
-    sets: dict[Epsilon, ProgramSet] = {}
-    for epsilon in listed_epsilons(epsilons, len(train)):
+    sets: dict[float | str, ProgramSet] = {}
+    for epsilon in epsilons:
         source: Any = clone(base.vocabulary)
         source.set_params(epsilon=epsilon)
-        (sets[epsilon],) = source.find(
+        sets[epsilon] = source.search(
             train, RunOptions(base.random_state, base.n_jobs, False, base.checkpoint)
         )
         for k, rate in product(ks, learning_rates):

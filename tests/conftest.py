@@ -23,12 +23,24 @@ for _number, _handler in (
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _handler)
 LONG = os.environ.get("GDLNN_TEST_LONG") == "1"
+SLOW = ("server/test_hostile.py", "golden/test_golden.py", "repro/", "docs/test_docs.py", "robustness/")
+"""Files that take longest run first, so that the processes end at about the same time."""
 
 settings.register_profile(
-    "quick", max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "quick", max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("long", settings.get_profile("quick"), max_examples=2000)
 settings.load_profile("long" if LONG else "quick")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put slow files first; the order within a file stays."""
+
+    def rank(item: pytest.Item) -> int:
+        path = item.path.relative_to(Path(__file__).parent).as_posix()
+        return next((i for i, slow in enumerate(SLOW) if path.startswith(slow)), len(SLOW))
+
+    items.sort(key=rank)
 
 
 def _folder(variable: str) -> Path:
@@ -60,6 +72,19 @@ def _own_log_levels() -> Iterator[None]:
     for name in list(logging.root.manager.loggerDict):
         if name.split(".")[0] == "gdlnn":
             logging.getLogger(name).setLevel(logging.NOTSET)
+
+
+@pytest.fixture(scope="module")
+def small_heads() -> Iterator[None]:
+    """Make the default heads small: these tests are about commands, not about how well models predict."""
+    from gdlnn.model import classifier, regressor
+    from gdlnn.model.mixture import MixtureHead
+    from gdlnn.model.regression import RidgeForestHead
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(classifier._HEADS, "auto", lambda: MixtureHead(n_perceptrons=2, n_trees=30))
+        patch.setitem(regressor._HEADS, "auto", lambda: RidgeForestHead(n_trees=30))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -39,6 +39,7 @@ class CheckedForest {
                    left_.data(),
                    right_.data(),
                    values_.data()};
+        forest_.depth = largest_depth(forest_, static_cast<int>(n));
     }
 
     nb::ndarray<nb::numpy, double> predict(Matrix<float> rows, int n_threads) const {

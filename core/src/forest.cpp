@@ -1,7 +1,7 @@
 #include "gdlnn/forest.hpp"
 
+#include <algorithm>
 #include <cstddef>
-#include <utility>
 
 #include "parallel.hpp"
 
@@ -29,25 +29,6 @@ class InverseBinomials {
     std::size_t width_;
     std::vector<double> table_;
 };
-
-// Depths of all nodes in one pass: children come after their parents.
-int largest_depth(const Forest &forest) {
-    int largest = 0;
-    std::vector<std::pair<std::int32_t, int>> open;
-    for (int tree = 0; tree < forest.n_trees; ++tree) {
-        open.emplace_back(forest.roots[tree], 0);
-        while (!open.empty()) {
-            const auto [node, depth] = open.back();
-            open.pop_back();
-            largest = std::max(largest, depth);
-            if (forest.feature[node] < 0)
-                continue;
-            open.emplace_back(forest.left[node], depth + 1);
-            open.emplace_back(forest.right[node], depth + 1);
-        }
-    }
-    return largest;
-}
 
 // Walks one tree with a row and the baseline at once.
 class Walk {
@@ -115,6 +96,22 @@ class Walk {
 
 } // namespace
 
+int largest_depth(const Forest &forest, int n_nodes) {
+    std::vector<int> depth(static_cast<std::size_t>(n_nodes), 0);
+    int largest = 0;
+    for (int node = 0; node < n_nodes; ++node) { // children come after their parents
+        if (forest.feature[node] < 0)
+            continue;
+        const int below = depth[static_cast<std::size_t>(node)] + 1;
+        for (const auto child : {forest.left[node], forest.right[node]}) {
+            int &known = depth[static_cast<std::size_t>(child)];
+            known = std::max(known, below); // a damaged file may have several ways to a node
+        }
+        largest = std::max(largest, below);
+    }
+    return largest;
+}
+
 std::vector<double> predict(const Forest &forest, const float *rows, std::int64_t n_rows,
                             const ForestParams &params) {
     const auto width = static_cast<std::size_t>(forest.n_features);
@@ -144,7 +141,7 @@ std::vector<double> contributions(const Forest &forest, const float *rows, std::
                                   const float *baseline, const std::int32_t *wanted,
                                   const ForestParams &params) {
     const auto width = static_cast<std::size_t>(forest.n_features);
-    const InverseBinomials shares(largest_depth(forest));
+    const InverseBinomials shares(forest.depth);
     std::vector<double> result(static_cast<std::size_t>(n_rows) * width, 0.0);
     parallel_for(n_rows, params.n_threads, params.stop, [&] {
         return [&, walk = Walk(forest, shares, baseline)](std::int64_t item) mutable {

@@ -6,6 +6,7 @@
 #include "gdlnn/canonical.hpp"
 #include "gdlnn/plan.hpp"
 #include "gdlnn/search.hpp"
+#include "gdlnn/splitmix64.hpp"
 #include "parallel.hpp"
 
 namespace gdlnn {
@@ -380,46 +381,47 @@ void decide(const Plan &plan, const GraphArrays &graphs, int g,
     }
 }
 
-// The distinct subgraphs that images cover: nodes and edges, whichever variable is where.
+// The distinct subgraphs that images cover: nodes and edges, whichever variable is where. They are
+// told apart by sums of hashes, which do not depend on the order of nodes and edges.
 class Covered {
   public:
     Covered(std::vector<std::pair<std::int32_t, std::int32_t>> edges, bool directed)
-        : edges_(std::move(edges)), directed_(directed) {}
+        : edges_(std::move(edges)), directed_(directed) {
+        if (!directed_) // edges (x, y) and (y, x) of a program are one edge of an undirected graph
+            for (auto &[a, b] : edges_)
+                if (a > b)
+                    std::swap(a, b);
+        std::sort(edges_.begin(), edges_.end());
+        edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
+    }
 
     // Whether an image covers a subgraph that no earlier one did; at most `most` are kept.
     bool add(const std::int32_t *image, int n, int most) {
-        key_.assign(image, image + n);
-        std::sort(key_.begin(), key_.end());
-        ends_.clear();
+        std::uint64_t key = 0;
+        for (int i = 0; i < n; ++i)
+            key += splitmix64(static_cast<std::uint64_t>(image[i]));
         for (const auto &[a, b] : edges_) {
-            auto u = image[a], v = image[b];
+            auto u = static_cast<std::uint64_t>(image[a]), v = static_cast<std::uint64_t>(image[b]);
             if (!directed_ && u > v)
                 std::swap(u, v);
-            ends_.emplace_back(u, v);
+            key += splitmix64((u + 1) << 32 | v);
         }
-        std::sort(ends_.begin(), ends_.end());
-        // Edges (x, y) and (y, x) of a program are one edge of an undirected graph.
-        ends_.erase(std::unique(ends_.begin(), ends_.end()), ends_.end());
-        for (const auto &[u, v] : ends_)
-            key_.insert(key_.end(), {u, v});
-        if (std::find(seen_.begin(), seen_.end(), key_) != seen_.end())
+        if (std::find(seen_.begin(), seen_.end(), key) != seen_.end())
             return false;
         if (static_cast<int>(seen_.size()) >= most) {
             more_ = true;
             return false;
         }
-        seen_.push_back(key_);
+        seen_.push_back(key);
         return true;
     }
     // Whether there was one more than are kept.
     bool more() const { return more_; }
 
   private:
-    std::vector<std::pair<std::int32_t, std::int32_t>> edges_,
-        ends_; // between positions, between nodes
+    std::vector<std::pair<std::int32_t, std::int32_t>> edges_; // between positions
     bool directed_, more_ = false;
-    std::vector<std::int32_t> key_;
-    std::vector<std::vector<std::int32_t>> seen_;
+    std::vector<std::uint64_t> seen_;
 };
 
 // The nodes of a graph in an order that does not depend on how they are numbered.

@@ -14,15 +14,17 @@ struct RandomForest {
     std::vector<double> values;
 
     Forest forest() const {
-        return {n_features,
-                2,
-                static_cast<int>(roots.size()),
-                roots.data(),
-                feature.data(),
-                threshold.data(),
-                left.data(),
-                right.data(),
-                values.data()};
+        Forest made{n_features,
+                    2,
+                    static_cast<int>(roots.size()),
+                    roots.data(),
+                    feature.data(),
+                    threshold.data(),
+                    left.data(),
+                    right.data(),
+                    values.data()};
+        made.depth = largest_depth(made, static_cast<int>(feature.size()));
+        return made;
     }
 
     std::int32_t grow(Rng &rng, int depth) {

@@ -10,8 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from gdlnn.errors import GraphError, ModelError, require
-from gdlnn.graphs.chem import chem
-from gdlnn.graphs.molecules import graph_molecule
+from gdlnn.graphs.molecules import chem, graph_molecule
 from gdlnn.graphs.schema import label_codes
 from gdlnn.model.base import GraphEstimator
 from gdlnn.model.inputs import (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -12,7 +13,8 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from gdlnn.errors import ModelError
-from gdlnn.model.network import choose_device, one_thread, seeded
+from gdlnn.jobs import one_thread
+from gdlnn.model.network import choose_device
 from repro.baselines.base import Baseline, FloatArray, IntArray
 
 with warnings.catch_warnings():
@@ -42,6 +44,14 @@ PLATEAU = 20
 LEAST_RATE = 1e-5
 LEARNT = 1e-3
 """With a perfect validation accuracy and a lower loss than this, nothing is left to learn."""
+
+
+@contextmanager
+def seeded(seed: int, device: torch.device) -> Iterator[None]:
+    """Seed torch's own generators, and restore their state afterwards."""
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.manual_seed(seed)
+        yield
 
 
 # --- the module -------------------------------------------------------------------------------------------

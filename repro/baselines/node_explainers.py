@@ -15,8 +15,8 @@ import torch
 
 from gdlnn.errors import ExplanationError
 from gdlnn.graphs.graph import NodeSubset
-from gdlnn.model.network import one_thread, seeded
-from repro.baselines.gnn import GNNClassifier
+from gdlnn.jobs import one_thread
+from repro.baselines.gnn import GNNClassifier, seeded
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

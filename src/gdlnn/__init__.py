@@ -10,134 +10,47 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gdlnn.datasets import load_dataset, load_jsonl, load_sdf, load_smiles, load_tu, make_ba_2motifs
-    from gdlnn.errors import (
-        DatasetError,
-        DownloadError,
-        ExplanationError,
-        GDLNNError,
-        GDLSyntaxError,
-        GraphError,
-        MatchError,
-        MiningError,
-        MissingExtraError,
-        ModelError,
-        ProgramError,
-        ServerError,
-        UnknownMatchError,
-        WorkerError,
-        WriteError,
-    )
-    from gdlnn.explain import Explanation
-    from gdlnn.gdl import Interval, NamedProgram, Program, format_programs, parse_programs
-    from gdlnn.graphs import Feature, Graph, GraphDataset, Schema
-    from gdlnn.matching import match
-    from gdlnn.mining import MinedProgram, ProgramSet, mine, neighborhoods
-    from gdlnn.model import (
-        GDLNNClassifier,
-        GDLNNRegressor,
-        GDLTransformer,
-        Mined,
-        MLPHead,
-        Neighborhoods,
-        load_model,
-    )
+    from gdlnn.datasets import load_dataset as load_dataset
+    from gdlnn.datasets import load_jsonl as load_jsonl
+    from gdlnn.datasets import load_sdf as load_sdf
+    from gdlnn.datasets import load_smiles as load_smiles
+    from gdlnn.datasets import load_tu as load_tu
+    from gdlnn.datasets import make_ba_2motifs as make_ba_2motifs
+    from gdlnn.errors import GDLNNError as GDLNNError
+    from gdlnn.explain import Explanation as Explanation
+    from gdlnn.explain import explain_model as explain_model
+    from gdlnn.explain.counterfactual import counterfactual as counterfactual
+    from gdlnn.gdl import Program as Program
+    from gdlnn.graphs import Feature as Feature
+    from gdlnn.graphs import Graph as Graph
+    from gdlnn.graphs import GraphDataset as GraphDataset
+    from gdlnn.graphs import Schema as Schema
+    from gdlnn.mining import ProgramSet as ProgramSet
+    from gdlnn.mining import mine as mine
+    from gdlnn.model import GDLNNClassifier as GDLNNClassifier
+    from gdlnn.model import GDLNNRegressor as GDLNNRegressor
+    from gdlnn.model import GDLTransformer as GDLTransformer
+    from gdlnn.model import Mined as Mined
+    from gdlnn.model import MLPHead as MLPHead
+    from gdlnn.model import Neighborhoods as Neighborhoods
+    from gdlnn.model import ScorecardHead as ScorecardHead
+    from gdlnn.model import load_model as load_model
 
     __version__: str
 
-# Public name to the module that defines it. The imports above say the same to type checkers.
-_HOMES = {
-    "DatasetError": "gdlnn.errors",
-    "DownloadError": "gdlnn.errors",
-    "Explanation": "gdlnn.explain",
-    "ExplanationError": "gdlnn.errors",
-    "Feature": "gdlnn.graphs",
-    "GDLNNClassifier": "gdlnn.model",
-    "GDLNNRegressor": "gdlnn.model",
-    "GDLNNError": "gdlnn.errors",
-    "GDLSyntaxError": "gdlnn.errors",
-    "GDLTransformer": "gdlnn.model",
-    "Graph": "gdlnn.graphs",
-    "GraphDataset": "gdlnn.graphs",
-    "GraphError": "gdlnn.errors",
-    "Interval": "gdlnn.gdl",
-    "MatchError": "gdlnn.errors",
-    "MLPHead": "gdlnn.model",
-    "Mined": "gdlnn.model",
-    "MinedProgram": "gdlnn.mining",
-    "MiningError": "gdlnn.errors",
-    "MissingExtraError": "gdlnn.errors",
-    "ModelError": "gdlnn.errors",
-    "NamedProgram": "gdlnn.gdl",
-    "Neighborhoods": "gdlnn.model",
-    "Program": "gdlnn.gdl",
-    "ProgramError": "gdlnn.errors",
-    "ProgramSet": "gdlnn.mining",
-    "Schema": "gdlnn.graphs",
-    "ServerError": "gdlnn.errors",
-    "UnknownMatchError": "gdlnn.errors",
-    "WorkerError": "gdlnn.errors",
-    "WriteError": "gdlnn.errors",
-    "format_programs": "gdlnn.gdl",
-    "load_dataset": "gdlnn.datasets",
-    "load_jsonl": "gdlnn.datasets",
-    "load_model": "gdlnn.model",
-    "load_sdf": "gdlnn.datasets",
-    "load_smiles": "gdlnn.datasets",
-    "load_tu": "gdlnn.datasets",
-    "make_ba_2motifs": "gdlnn.datasets",
-    "match": "gdlnn.matching",
-    "mine": "gdlnn.mining",
-    "neighborhoods": "gdlnn.mining",
-    "parse_programs": "gdlnn.gdl",
+# The public names of each package. The imports above say the same to type checkers.
+_NAMES = {
+    "datasets": "load_dataset load_jsonl load_sdf load_smiles load_tu make_ba_2motifs",
+    "errors": "GDLNNError",
+    "explain": "Explanation counterfactual explain_model",
+    "gdl": "Program",
+    "graphs": "Feature Graph GraphDataset Schema",
+    "mining": "ProgramSet mine",
+    "model": "GDLNNClassifier GDLNNRegressor GDLTransformer MLPHead Mined Neighborhoods ScorecardHead"
+    " load_model",
 }
-
-__all__ = [
-    "DatasetError",
-    "DownloadError",
-    "Explanation",
-    "ExplanationError",
-    "Feature",
-    "GDLNNClassifier",
-    "GDLNNError",
-    "GDLNNRegressor",
-    "GDLSyntaxError",
-    "GDLTransformer",
-    "Graph",
-    "GraphDataset",
-    "GraphError",
-    "Interval",
-    "MLPHead",
-    "MatchError",
-    "Mined",
-    "MinedProgram",
-    "MiningError",
-    "MissingExtraError",
-    "ModelError",
-    "NamedProgram",
-    "Neighborhoods",
-    "Program",
-    "ProgramError",
-    "ProgramSet",
-    "Schema",
-    "ServerError",
-    "UnknownMatchError",
-    "WorkerError",
-    "WriteError",
-    "__version__",
-    "format_programs",
-    "load_dataset",
-    "load_jsonl",
-    "load_model",
-    "load_sdf",
-    "load_smiles",
-    "load_tu",
-    "make_ba_2motifs",
-    "match",
-    "mine",
-    "neighborhoods",
-    "parse_programs",
-]
+_HOMES = {name: f"gdlnn.{package}" for package, names in _NAMES.items() for name in names.split()}
+__all__ = sorted([*_HOMES, "__version__"])
 
 
 def __getattr__(name: str) -> object:
@@ -159,4 +72,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__

@@ -9,16 +9,18 @@ from __future__ import annotations
 import hashlib
 import pickle
 from concurrent.futures import BrokenExecutor, CancelledError
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import threadpoolctl
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
+from threadpoolctl import LibController, ThreadpoolController
 
 from gdlnn.errors import WorkerError
 from gdlnn.version import package_version
@@ -144,3 +146,48 @@ def _unpacked(shared: _Shared) -> Any:
 
 def _run(job: Callable[..., Result], shared: _Shared, item: tuple[Any, ...]) -> Result:
     return job(_unpacked(shared), *item)
+
+
+# --- threads of torch ---------------------------------------------------------------------------------------
+
+
+class _TorchMKL(LibController):  # type: ignore[misc]
+    """MKL inside torch, which threadpoolctl does not know; its limit is that of the calling thread."""
+
+    user_api = "torch"
+    internal_api = "torch_mkl"
+    filename_prefixes = ("libtorch_cpu",)
+    check_symbols = ("MKL_Set_Num_Threads_Local",)
+
+    def get_num_threads(self) -> int:
+        """Return the limit of this thread; 0 for none."""
+        before: int = self.dynlib.MKL_Set_Num_Threads_Local(0)
+        self.set_num_threads(before)
+        return before
+
+    def set_num_threads(self, num_threads: int) -> None:
+        """Limit this thread."""
+        self.dynlib.MKL_Set_Num_Threads_Local(num_threads)
+
+    def get_version(self) -> None:
+        """Return no version: torch does not say."""
+
+
+@cache
+def _threads() -> ThreadpoolController:
+    threadpoolctl.register(_TorchMKL)
+    return ThreadpoolController().select(user_api=["openmp", "torch"])
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Run torch on one thread, and restore the number of threads.
+
+    Batches are small, so a second thread costs more than it gains, and the order of sums, hence every
+    last bit, depends on the number of threads. `torch.set_num_threads` would also decide for other threads.
+    """
+    import torch
+
+    torch.get_num_threads()  # at its first use in a thread, torch sets its own number there
+    with _threads().limit(limits=1):
+        yield

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, overload
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +14,10 @@ import numpy.typing as npt
 from gdlnn import _core
 from gdlnn.errors import MatchError, UnknownMatchError
 from gdlnn.gdl.matching import NO_BUDGET, fitted_batch
-from gdlnn.gdl.program import Program
+from gdlnn.gdl.program import ANY, Program
 from gdlnn.graphs import Graph, GraphDataset
-from gdlnn.graphs.arrays import GraphSet, offsets_of
+from gdlnn.graphs.arrays import GraphArrays, GraphSet, offsets_of
+from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.graphs.structure import fill_structure
 
 if TYPE_CHECKING:
@@ -73,7 +75,7 @@ def _raise_unknown(unknown: BoolArray, step_budget: int | None) -> None:
     graph, program = (int(i) for i in np.argwhere(unknown)[0])
     raise UnknownMatchError(
         f"{int(unknown.sum())} of {unknown.size} matches are unknown after {step_budget} steps, the first of "
-        f"program {program} on graph {graph}; raise step_budget, leave it out, or pass return_unknown=True"
+        f"program {program} on graph {graph}; raise step_budget or leave it out"
     )
 
 
@@ -131,14 +133,25 @@ class Witnesses(NamedTuple):
 
     Attributes
     ----------
-    images
-        Per question an array, images × variables, of nodes; images that cover the same subgraph count once.
+    nodes, at
+        The nodes of all images, one image after another, and where those of each question begin; the last
+        number is the end. Images that cover the same subgraph count once.
+    counts
+        Per question the number of images.
     complete
         Per question whether these are all images.
     """
 
-    images: list[npt.NDArray[np.int32]]
+    nodes: npt.NDArray[np.int32]
+    at: IntArray
+    counts: IntArray
     complete: BoolArray
+
+    @property
+    def images(self) -> list[npt.NDArray[np.int32]]:
+        """Per question an array, images × variables, of nodes."""
+        bounds = zip(self.at[:-1].tolist(), self.at[1:].tolist(), self.counts.tolist(), strict=True)
+        return [self.nodes[a:b].reshape(n, (b - a) // max(n, 1)) for a, b, n in bounds]
 
 
 class ProgramPlan:
@@ -179,6 +192,38 @@ class ProgramPlan:
             fitted_batch(self.programs, graphs)  # names a program that graphs without rows let pass
         directed = graphs.arrays.directed
         return [kind for kind in (False, True) if (directed == kind).any()]
+
+    @cached_property
+    def _open(self) -> dict[str, BoolArray]:
+        """For node and edge features which of them no program has a condition on."""
+        described = {
+            "node": [node.intervals for program in self.programs for node in program.nodes],
+            "edge": [edge.intervals for program in self.programs for edge in program.edges],
+        }
+        given = {of: [row for row in rows if row is not None] for of, rows in described.items()}
+        return {
+            of: np.array([all(one == ANY for one in column) for column in zip(*rows, strict=True)])
+            for of, rows in given.items()
+        }
+
+    def _without_hidden(self, graphs: GraphSet) -> GraphArrays:
+        """Return the arrays of graphs, without features that depend on how a molecule is written.
+
+        Which images are found first would depend on them too.
+        """
+        arrays, schema = graphs.arrays, next((graph.schema for graph in graphs.graphs), None)
+        hidden = hidden_by_default(schema)
+        if schema is None or not hidden:
+            return arrays
+        parts = {}
+        for of in ("node", "edge"):
+            table = getattr(arrays, f"{of}_features").copy()
+            features = getattr(schema, of)
+            for column in np.flatnonzero(self._open[of]).tolist():
+                if features[column].name in hidden:
+                    table[:, column] = 0.0
+            parts[f"{of}_features"] = table
+        return arrays._replace(**parts)
 
     @property
     def nbytes(self) -> int:
@@ -232,41 +277,17 @@ class ProgramPlan:
                 raise MatchError(f"witnesses: {what}: expected numbers from 0 to {size - 1}")
         plan = self._plan(kinds[0])
         start, nodes, at, complete = plan.witnesses(
-            *graphs.arrays, asked, programs, most, n_threads_for(n_jobs)
+            *self._without_hidden(graphs), asked, programs, most, n_threads_for(n_jobs)
         )
-        sizes = [len(self.programs[column].nodes) for column in programs.tolist()]
-        counts = np.diff(start).tolist()
-        images = [
-            nodes[a:b].reshape(count, size)
-            for a, b, count, size in zip(at[:-1].tolist(), at[1:].tolist(), counts, sizes, strict=True)
-        ]
-        return Witnesses(images, complete.astype(bool))
+        return Witnesses(nodes, at, np.diff(start), complete.astype(bool))
 
 
-@overload
 def match(
     programs: Program | Iterable[Program],
     graphs: Graphs,
     n_jobs: int | None = 1,
     step_budget: int | None = None,
-    return_unknown: Literal[False] = False,
-) -> BoolArray: ...
-@overload
-def match(
-    programs: Program | Iterable[Program],
-    graphs: Graphs,
-    n_jobs: int | None = 1,
-    step_budget: int | None = None,
-    *,
-    return_unknown: Literal[True],
-) -> tuple[BoolArray, BoolArray]: ...
-def match(
-    programs: Program | Iterable[Program],
-    graphs: Graphs,
-    n_jobs: int | None = 1,
-    step_budget: int | None = None,
-    return_unknown: bool = False,
-) -> BoolArray | tuple[BoolArray, BoolArray]:
+) -> BoolArray:
     """Return which graphs contain which programs.
 
     Parameters
@@ -279,18 +300,19 @@ def match(
         Number of threads; -1 for all CPU cores. The result does not depend on it.
     step_budget
         Maximum steps (assignments of a node to a variable) per pair; None for no limit.
-    return_unknown
-        Also return where the budget ran out, instead of raising an error.
 
     Returns
     -------
-    A bool array, graphs × programs; with `return_unknown` also one that is True where the answer is unknown.
+    A bool array, graphs × programs.
+
+    Raises
+    ------
+    UnknownMatchError
+        If the budget runs out on a pair; `ProgramPlan.match` says on which.
     """
     listed: Sequence[Program] = [programs] if isinstance(programs, Program) else list(programs)
     encoded = _fitting_set(listed, graphs)
     found = ProgramPlan(listed, encoded).match(encoded, n_jobs, step_budget)
-    if return_unknown:
-        return found.table(), found.unknown_table()
     if found.n_unknown:
         _raise_unknown(found.unknown_table(), step_budget)
     return found.table()

@@ -70,7 +70,7 @@ def nitro_file(folder: Path) -> Path:
     )
     witness = program.find(graph)
     assert witness is not None
-    terms = (Reason(program, 0.27, (), -1, "yes").at(witness),)
+    terms = (Reason(program, 0.27, (tuple(witness[name] for name in program.variables),), -1, "yes"),)
     scores = (0.0,) * 7 + (0.12, 0.09, 0.06)
     added = Contributions(0.12, 0.2, 0.27, (), 0.004, scores)
     nodes, method = tuple(sorted(witness.values())), Method("contribution")

@@ -3,16 +3,10 @@
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from gdlnn.cli import main
-
-
-def count_options(command: Any) -> int:
-    own = [parameter for parameter in command.params if parameter.param_type_name == "option"]
-    return len(own) + sum(map(count_options, getattr(command, "commands", {}).values()))
 
 
 def test_help_loads_no_numpy() -> None:
@@ -33,10 +27,11 @@ def test_help_loads_no_numpy() -> None:
     [
         (
             ("train", "synthetic:ba-2motifs", "-o", "{taken}/m.gdlnn"),
-            "cannot write there: taken is a file",
+            "cannot be written: taken is a file",
         ),
-        (("report", "m.gdlnn", "x", "-o", "{taken}/r.html"), "cannot write there: taken is a file"),
-        (("mine", "x", "-o", "-", "--json"), "--json: the output goes to standard output too"),
+        (("report", "m.gdlnn", "x", "-o", "{taken}/r.html"), "cannot be written: taken is a file"),
+        (("mine", "x", "-o", "{taken}-" + "x" * 250), "File name too long"),
+        (("mine", "x", "-o", "/proc/new/p.jsonl"), "cannot be written: No such file"),
     ],
 )
 def test_what_cannot_be_is_refused_before_any_work(

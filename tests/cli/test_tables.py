@@ -18,6 +18,8 @@ from gdlnn.mining.program_set import support_keys
 from gdlnn.model.model_folder import load_models
 from reference.command_line import refusal, rows_of, run, write_table
 
+pytestmark = pytest.mark.usefixtures("small_heads")
+
 ENDS = ("O", "N", "OC", "NC", "Cl", "F")
 CHAINS = [f"{'C' * n}{end}" for n in range(2, 8) for end in ENDS]
 """36 molecules; those with O are alcohols and ethers."""
@@ -50,9 +52,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_model_remembers_how_its_table_was_read(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fitted = load_model(model)
-    command = fitted.provenance_.pop("command")
+    command = fitted.training_.provenance.pop("command")
     assert command[2:] == ["mine.csv", "--label", "pIC50", "--smiles", "structure", *command[7:]]
-    assert fitted.provenance_ == {
+    assert fitted.training_.provenance == {
         "encoding": "utf-8",
         "smiles": "structure",
         "label": "pIC50",
@@ -65,7 +67,7 @@ def test_a_model_remembers_how_its_table_was_read(model: Path, capsys: pytest.Ca
     report = model.with_name("r.html")
     run("report", model, model.with_name("mine.csv"), "-o", report, "--json", "-j", 1, "-q")
     told = json.loads(capsys.readouterr().out)
-    assert told["graphs"] == 4  # of 35: the newest
+    assert told["n"] == 4  # of 35: the newest
     assert "6 or more" in report.read_text()
 
 
@@ -244,14 +246,14 @@ def test_twins_with_different_labels_are_told_and_dropped(
     assert "row 1 (1), row 37 (0), row 39 (1): CCO" in told
     assert "4 of 39 graphs are dropped as duplicates" in told
     assert load_model(out).programs_.info.n_graphs == 35
-    assert load_model(out).provenance_["duplicates"] == "drop-conflicting"
+    assert load_model(out).training_.provenance["duplicates"] == "drop-conflicting"
 
 
 def test_folds_score_and_the_model_has_seen_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mine, out = write_table(tmp_path / "mine.csv", {"smiles": CHAINS, "y": has("O")}), tmp_path / "m.gdlnn"
     words = ("train", mine, "--label", "y", "-o", out, "--cv", 3, "-j", 1, "--head", "linear")
-    run(*words, "--json")
-    found = json.loads(capsys.readouterr().out)["metrics"]["cv"]
+    run(*words)
+    found = load_model(out).metrics_["cv"]
     assert (found["folds"], found["model"]["n"]) == (3, 36)
     assert found["model"]["accuracy"] > found["majority"]["accuracy"]
     assert set(found["deviation"]) >= {"accuracy", "roc_auc"}
@@ -311,7 +313,7 @@ def test_alerts_are_counted_on_the_test_set_of_the_training_table_or_on_all_othe
     assert counts(mine) == counts(mine, "--part", "test") != counts(mine, "--part", "all")
     assert counts(other) == counts(other, "--part", "all")
     fitted = load_model(model)
-    fitted.provenance_["duplicates"] = "drop-conflicting"
+    fitted.training_.provenance["duplicates"] = "drop-conflicting"
     read = options.read_as_trained(str(other), fitted, part=None)
     assert len(read) == 24 - 1 + 10  # one value is missing; duplicates are dropped for training only
 
@@ -336,3 +338,15 @@ def test_a_filter_catalog_gives_the_same_matches(model: Path) -> None:
         said = {int(entry.GetProp("number")) - 1 for entry in entries}
         expected = {i for i, (smarts, _, _) in enumerate(lines) if matches[row, columns[smarts]]}
         assert said == expected
+
+
+def test_a_class_that_is_written_as_ions_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    acids = [f"{'C' * n}(=O)[O-]" for n in range(2, 22)]
+    table = write_table(tmp_path / "t.csv", {"smiles": [*acids, *CHAINS], "y": [1] * 20 + [0] * 36})
+    words = ("train", table, "--label", "y", *QUICK, "-o", tmp_path / "m.gdlnn")
+    run(*words)
+    told = capsys.readouterr().err
+    assert "warning: t: 100% of class 1 have charged atoms, but only 0% of the others" in told
+    assert "--standardize parent" in told
+    run(*words, "--standardize", "parent")
+    assert "charged atoms" not in capsys.readouterr().err

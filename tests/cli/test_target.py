@@ -10,6 +10,8 @@ from gdlnn.server.answers import Answers
 from gdlnn.server.limits import Limits
 from reference.command_line import refusal, rows_of, run, write_table
 
+pytestmark = pytest.mark.usefixtures("small_heads")
+
 CHAINS = [f"{'C' * n}{end}" for n in range(1, 15) for end in ("O", "N", "Cl")]
 VALUES = [str(round(1.5 - 0.5 * text.count("C") + ("O" in text), 2)) for text in CHAINS]
 
@@ -78,7 +80,7 @@ def test_several_targets_and_logarithms(table: Path, tmp_path: Path) -> None:
     run("predict", tmp_path / "both", table, "-o", tmp_path / "out.csv", "-q", "-j", 1)
     assert {"logS_lower", "mass_upper"} <= set(rows_of(tmp_path / "out.csv")[0])
     run("train", table, "--target", "mass", "--log", "--head", "linear", "-o", tmp_path / "l.gdlnn", "-q")
-    assert load_model(tmp_path / "l.gdlnn").training_labels_.max() < 3
+    assert load_model(tmp_path / "l.gdlnn").training_.labels.max() < 3
 
 
 def test_wrong_targets_are_refused(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,6 +111,6 @@ def test_identical_molecules_are_averaged_or_refused(
     )
     assert "expected no identical graphs" in refusal(capsys, *words, "-q", "--duplicates", "refuse")
     run(*words, "-q", "--duplicates", "mean")
-    values = load_model(tmp_path / "m.gdlnn").training_labels_
+    values = load_model(tmp_path / "m.gdlnn").training_.labels
     assert len(values) == len(CHAINS)
     assert values[0] == (float(VALUES[0]) + 5) / 2

@@ -11,6 +11,8 @@ from gdlnn.errors import printable
 from gdlnn.graphs import Feature
 from reference.models import quick
 
+pytestmark = pytest.mark.usefixtures("small_heads")
+
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
 DRIVES = set("\x1b\x07\x9b\u202e")
 TABLE = f"smiles,id,{EVIL}\n" + "".join(
@@ -30,9 +32,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     schema = Schema((Feature(f"f{EVIL}", "nominal", {1.0: EVIL}),), (), {f"a{EVIL}": EVIL, "b": "b"})
     graphs = [Graph([[1.0]], [], name=EVIL, schema=schema), Graph([[2.0], [1.0]], [(0, 1)], schema=schema)]
     data = GraphDataset(graphs * 6, [f"a{EVIL}", "b"] * 6, schema, EVIL)
-    data.save(folder / "d.gdlds")
+    data.save(folder / "d.jsonl")
     other = [Graph([[value], [1.0], [2.0]], [(0, 1), (1, 2)], schema=schema) for value in (1.0, 2.0)]
-    GraphDataset(other, [f"a{EVIL}", "b"], schema, EVIL).save(folder / "new.gdlds")
+    GraphDataset(other, [f"a{EVIL}", "b"], schema, EVIL).save(folder / "new.jsonl")
     quick().fit(data).save(folder / "m.gdlnn")
     (folder / "t.csv").write_text(TABLE, encoding="utf-8")
     (folder / "bad.csv").write_text(f"smiles,{EVIL}\nC,1\nCC,0\n{EVIL},1\n", encoding="utf-8")
@@ -40,22 +42,22 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 COMMANDS = {
-    "info": ["datasets", "d.gdlds"],
-    "info --verbose": ["datasets", "d.gdlds", "--verbose"],
+    "info": ["datasets", "d.jsonl"],
+    "info --verbose": ["datasets", "d.jsonl", "--verbose"],
     "info of a table": ["datasets", "t.csv", "--label", EVIL],
-    "mine": ["mine", "d.gdlds", "-o", "p.gdl", "--split", "none"],
-    "train": ["train", "d.gdlds", "-o", "out.gdlnn", "--split", "none", "--epsilon", "0.1"],
+    "mine": ["mine", "d.jsonl", "-o", "p.gdl", "--split", "none"],
+    "train": ["train", "d.jsonl", "-o", "out.gdlnn", "--split", "none", "--epsilon", "0.1"],
     "train on a table": ["train", "t.csv", "--label", EVIL, "-o", "out.gdlnn", "--epsilon", "0.1"],
-    "predict": ["predict", "m.gdlnn", "d.gdlds", "-o", "out.csv"],
-    "explain": ["explain", "m.gdlnn", "d.gdlds", "--index", "0"],
-    "explain --all": ["explain", "m.gdlnn", "d.gdlds", "--all"],
-    "explain --json": ["explain", "m.gdlnn", "d.gdlds", "--index", "0", "--json"],
-    "explain --global": ["explain", "m.gdlnn", "d.gdlds", "--global"],
-    "report": ["report", "m.gdlnn", "new.gdlds", "--part", "all", "-o", "r.html", "--graphs", "1"],
-    "convert": ["datasets", "d.gdlds", "-o", "out.jsonl"],
+    "predict": ["predict", "m.gdlnn", "d.jsonl", "-o", "out.csv"],
+    "explain": ["explain", "m.gdlnn", "d.jsonl", "--index", "0"],
+    "explain --all": ["explain", "m.gdlnn", "d.jsonl", "--all"],
+    "explain --json": ["explain", "m.gdlnn", "d.jsonl", "--index", "0", "--json"],
+    "explain --global": ["explain", "m.gdlnn", "d.jsonl", "--global"],
+    "report": ["report", "m.gdlnn", "new.jsonl", "--part", "all", "-o", "r.html", "--graphs", "1"],
+    "convert": ["datasets", "d.jsonl", "-o", "out.jsonl"],
     "an error with a name of a file": ["mine", f"{EVIL}.csv", "-o", "p.gdl"],
     "an error with a name of a column": ["datasets", "t.csv", "--label", "missing"],
-    "an error with a class": ["explain", "m.gdlnn", "d.gdlds", "--index", "0", "--class", "missing"],
+    "an error with a class": ["explain", "m.gdlnn", "d.jsonl", "--index", "0", "--class", "missing"],
     "a row that is no molecule": ["datasets", "bad.csv", "--label", EVIL],
 }
 

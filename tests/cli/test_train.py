@@ -7,6 +7,8 @@ import pytest
 from gdlnn import Mined, load_model
 from reference.command_line import exit_code, rows_of, run
 
+pytestmark = pytest.mark.usefixtures("small_heads")
+
 SMILES = [
     ("a", "CCO", "good"),
     ("b", "CCCO", "good"),
@@ -35,9 +37,9 @@ def test_with_epsilon_all_programs_are_mined_and_else_the_default_vocabulary_is_
     run(*common)
     assert load_model(model).vocabulary == "auto"
     run(*common, "--epsilon", "1")
-    mined = load_model(model).vocabulary
+    (mined,) = load_model(model).vocabulary
     assert isinstance(mined, Mined)
-    assert mined.epsilon == (1.0,)
+    assert mined.epsilon == 1.0
 
 
 def test_a_table_in_a_table_out(table: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from gdlnn import DatasetError
 from gdlnn.datasets import opening
 from gdlnn.datasets.opening import readable
 from gdlnn.datasets.tables import open_table
+from gdlnn.errors import DatasetError
 from gdlnn.io import bounded
 from reference.hostile_tables import HOSTILE_SHEETS, sheet_of, workbook
 
@@ -119,7 +119,7 @@ def test_a_panic_and_other_errors_of_libraries_name_the_file(tmp_path: Path) -> 
 FLIPS = """
 import sys
 from pathlib import Path
-from gdlnn import DatasetError
+from gdlnn.errors import DatasetError
 from gdlnn.datasets.tables import open_table
 path, n_read, n_refused = Path(sys.argv[1]), 0, 0
 data = path.read_bytes()

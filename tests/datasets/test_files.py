@@ -1,7 +1,6 @@
-"""Saved datasets, JSON Lines, what DATASET on the command line means, and `gdlnn datasets`."""
+"""JSON Lines, what DATASET on the command line means, and `gdlnn datasets`."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +8,12 @@ import pytest
 from typer.testing import CliRunner
 
 from gdlnn.cli import app
-from gdlnn.datasets import load_jsonl, make_ba_2motifs, resolve_dataset, save_jsonl
+from gdlnn.datasets import load_jsonl, make_ba_2motifs, resolve_dataset
 from gdlnn.errors import DatasetError, GDLNNError
-from gdlnn.graphs import Feature, Graph, GraphDataset, Origin, Schema, SkippedRow, Table
+from gdlnn.graphs import Feature, Graph, GraphDataset, Schema
 from reference.tu_folders import write_tu
+
+pytestmark = pytest.mark.usefixtures("small_heads")
 
 
 def labels(dataset: GraphDataset) -> list[object]:
@@ -27,7 +28,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def full() -> GraphDataset:
-    """Make a dataset with everything a dataset can have."""
+    """Make a dataset with everything that a file keeps."""
     schema = Schema(
         (Feature("atom", "nominal", {1: "C", 2: "N"}), Feature("weight")),
         (Feature("bond"),),
@@ -39,70 +40,17 @@ def full() -> GraphDataset:
         Graph(np.zeros((0, 2)), [], np.zeros((0, 1)), directed=True, schema=schema),
         Graph([[1, 1e-300]], [[0, 0]], [[1]], directed=True, schema=schema, name="é"),
     ]
-    masks = [np.array([True, False]), None, np.array([True])], [None, None, np.array([True])]
-    splits = {"train": np.array([0]), "val": np.array([1]), "test": np.array([2])}
-    table = Table(["1", "2", "ü"], ["C", "", "N"], {}, *masks)
-    origin = Origin(splits, [SkippedRow(4, "x", "bad")])
-    return GraphDataset(graphs, ["a", "b", "a"], schema, "full", table=table, origin=origin)
-
-
-def assert_same(first: GraphDataset, second: GraphDataset) -> None:
-    assert first.graphs == second.graphs
-    assert [g.name for g in first] == [g.name for g in second]
-    assert (first.name, first.schema, first.ids, first.smiles) == (
-        second.name,
-        second.schema,
-        second.ids,
-        second.smiles,
-    )
-    assert (first.skipped, first.split_source) == (second.skipped, second.split_source)
-    assert np.array_equal(first.indices, second.indices)
-    assert (first.y is None) == (second.y is None)
-    assert first.y is None or np.array_equal(first.y, second.y)
-    for a, b in ((first.node_masks, second.node_masks), (first.edge_masks, second.edge_masks)):
-        assert (a is None) == (b is None)
-        for x, y in zip(a or [], b or [], strict=True):
-            assert (x is None) == (y is None)
-            assert x is None or np.array_equal(x, y)
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        full,
-        lambda: make_ba_2motifs(20, random_state=1),
-        lambda: make_ba_2motifs(20, random_state=1).split("random").val,
-        lambda: GraphDataset([]),
-        lambda: GraphDataset([Graph([[0.5]], [])]),
-    ],
-)
-def test_what_is_saved_is_loaded(tmp_path: Path, make: Callable[[], GraphDataset]) -> None:
-    dataset = make()
-    dataset.save(tmp_path / "x.gdlds")
-    again = GraphDataset.load(tmp_path / "x.gdlds")
-    assert_same(dataset, again)
-    again.save(tmp_path / "y.gdlds")
-    assert (tmp_path / "x.gdlds").read_bytes() == (tmp_path / "y.gdlds").read_bytes()
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["x.gdlds", "y.gdlds"]
-
-
-def test_a_file_that_is_no_saved_data_set(tmp_path: Path) -> None:
-    path = tmp_path / "x.gdlds"
-    with pytest.raises(DatasetError, match=r"x\.gdlds: no such file; expected a saved dataset"):
-        GraphDataset.load(path)
-    path.write_text("words")
-    with pytest.raises(DatasetError, match=r"x\.gdlds: not a saved dataset, or damaged"):
-        GraphDataset.load(path)
-    full().save(path)
-    path.write_bytes(path.read_bytes()[:-40])
-    with pytest.raises(DatasetError, match="not a saved dataset, or damaged"):
-        GraphDataset.load(path)
+    return GraphDataset(graphs, ["a", "b", "a"], schema, "full", ids=["1", "2", "ü"], smiles=["C", "", "N"])
 
 
 def test_json_lines_both_ways(tmp_path: Path) -> None:
     dataset = full()
-    save_jsonl(dataset, tmp_path / "x.jsonl")
+    dataset.save(tmp_path / "x.jsonl")
     again = load_jsonl(tmp_path / "x.jsonl")
+    again.save(tmp_path / "y.jsonl")
+    assert (tmp_path / "y.jsonl").read_text().splitlines()[1] == (
+        tmp_path / "x.jsonl"
+    ).read_text().splitlines()[1]
     assert again.graphs == dataset.graphs
     assert again.schema == dataset.schema
     assert (again.name, again.ids, again.smiles, labels(again)) == (
@@ -157,10 +105,9 @@ def test_bad_json_lines(tmp_path: Path, text: str, message: str) -> None:
 
 def test_what_dataset_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dataset = make_ba_2motifs(12, random_state=2)
-    dataset.save(tmp_path / "x.gdlds")
-    save_jsonl(dataset, tmp_path / "x.jsonl")
+    dataset.save(tmp_path / "x.jsonl")
     write_tu(dataset, tmp_path / "TOY")
-    for word in ("x.gdlds", "x.jsonl", "TOY"):
+    for word in ("x.jsonl", "TOY"):
         assert resolve_dataset(str(tmp_path / word)).graphs == dataset.graphs
     assert resolve_dataset("synthetic:ba-2motifs:12:2").graphs == dataset.graphs
     assert len(resolve_dataset("synthetic:ba-2motifs")) == 1000
@@ -204,13 +151,13 @@ def test_the_list_says_what_is_at_hand(tmp_path: Path, monkeypatch: pytest.Monke
 def test_info_and_convert(tmp_path: Path) -> None:
     out = run("synthetic:ba-2motifs:30:1", "-o", str(tmp_path / "toy.jsonl"))
     assert out == "toy.jsonl: 30 graphs\n"
-    run(str(tmp_path / "toy.jsonl"), "-o", str(tmp_path / "toy.gdlds"), "--duplicates", "first")
+    run(str(tmp_path / "toy.jsonl"), "-o", str(tmp_path / "two.jsonl"), "--duplicates", "first")
     data = json.loads(run("synthetic:ba-2motifs:30:1", "--json"))
     assert data["graphs"] == 30
     expected = {"groups": 0, "extra": 0, "conflicting": 0, "conflicting_rows": []}
     assert data["duplicates"] == expected
-    assert "cycle: 15, house: 15" in run(str(tmp_path / "toy.gdlds"))
-    with pytest.raises(GDLNNError, match=r"toy\.xlsx: expected a name that ends in \.gdlds, \.jsonl"):
+    assert "cycle: 15, house: 15" in run(str(tmp_path / "toy.jsonl"))
+    with pytest.raises(GDLNNError, match=r"toy\.xlsx: expected a name that ends in \.jsonl"):
         run("synthetic:ba-2motifs:30:1", "-o", str(tmp_path / "toy.xlsx"))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gdlnn.datasets import load_sdf, load_smiles
+from gdlnn.datasets import load_jsonl, load_sdf, load_smiles
 from gdlnn.datasets.molecules import parse_smiles
 from gdlnn.errors import DatasetError
 from gdlnn.graphs import GraphDataset
@@ -41,24 +41,6 @@ def test_a_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "smiles",
-    ["CC(=O)Oc1ccccc1C(=O)O", "C#N", "[NH3]->[Pt](Cl)(Cl)<-[NH3]", "C~C", "C$C", "[H][H]", "[Na+].[Cl-]", "C",
-     "N.O |H:0.0|", "C" * 300],
-)  # fmt: skip
-def test_bonds_from_the_matrix_and_one_by_one_are_the_same(
-    smiles: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    molecule, _ = parse_smiles(smiles)
-    graph = molecule_graph(molecule)
-    monkeypatch.setattr("gdlnn.graphs.molecules.MOST_IN_MATRIX", -1)
-    slow = molecule_graph(molecule)
-    assert graph.edges.tolist() == slow.edges.tolist()
-    assert graph.edge_features.tolist() == slow.edge_features.tolist()
-    assert graph.node_features.tolist() == slow.node_features.tolist()
-    assert capfd.readouterr().err == ""
-
-
-@pytest.mark.parametrize(
     ("usual", "other"),
     [("CS(C)=O", "C[S+](C)[O-]"), ("CS(C)(=O)=O", "C[S+2](C)([O-])[O-]"), ("CS(C)(=O)=O", "C[S+](C)(=O)[O-]"),
      ("CS(=O)(=O)[O-]", "C[S+](=O)([O-])[O-]"), ("CP(C)(C)=O", "C[P+](C)(C)[O-]"),
@@ -75,10 +57,10 @@ def test_how_molecules_are_read_is_kept(tmp_path: Path) -> None:
     acetic_acid = dataset.graphs[2]
     assert acetic_acid.n_nodes == 4
     assert set(acetic_acid.node_features[:, 1]) == {0}  # no charge
-    dataset.save(tmp_path / "drugs.gdlds")
+    dataset.save(tmp_path / "drugs.jsonl")
     reading = MoleculeReader("default", "largest", "parent")
     assert reading == dataset.reading == dataset.take([0]).reading
-    assert reading == GraphDataset.load(tmp_path / "drugs.gdlds").reading
+    assert reading == load_jsonl(tmp_path / "drugs.jsonl").reading
 
 
 @pytest.mark.parametrize(

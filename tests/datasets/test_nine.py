@@ -131,34 +131,6 @@ def test_sums_are_those_of_the_files(data_dir: Path) -> None:
         assert hashlib.sha256(path.read_bytes()).hexdigest() == expected, name
 
 
-def test_the_cache_gives_the_same_data_set_and_follows_the_files(
-    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cache = tmp_path / "cache"
-    monkeypatch.setenv("GDLNN_CACHE", str(cache))
-    root = tmp_path / "data" / "MUTAG"
-    root.mkdir(parents=True)
-    for path in (data_dir / "MUTAG").iterdir():
-        (root / path.name).write_bytes(path.read_bytes())
-    first = load_dataset("mutag", root.parent)
-    [kept] = (cache / "parsed").iterdir()
-    again = load_dataset("MUTAG", root)
-    assert again.graphs == first.graphs
-    assert again.schema == first.schema
-    assert np.array_equal(again.y, first.y)
-    assert again.published_splits is not None
-    kept.write_bytes(kept.read_bytes()[:1000])  # a damaged entry is read anew
-    assert load_dataset("MUTAG", root).graphs == first.graphs
-    labels = root / "MUTAG_node_labels.txt"
-    labels.write_text(labels.read_text().replace("6", "5"))
-    changed = load_dataset("MUTAG", root)
-    assert changed.graphs != first.graphs
-    assert len(list((cache / "parsed").iterdir())) == 1
-    assert sorted(path.name for path in root.iterdir()) == sorted(
-        p.name for p in (data_dir / "MUTAG").iterdir()
-    )
-
-
 def test_reading_loads_no_heavy_library(data_dir: Path, tmp_path: Path) -> None:
     code = (
         "import sys, gdlnn\n"

@@ -12,6 +12,8 @@ import pytest
 import gdlnn
 from reference.tu_folders import write_tu
 
+pytestmark = pytest.mark.usefixtures("small_heads")
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 LONGEST = 120

@@ -85,7 +85,3 @@ def test_a_missing_extra_is_answered_with_one_that_brings_it() -> None:
             assert module.split(".")[0] in brings, (file, module, extra)
             found += 1
     assert found >= 10
-
-
-def targets() -> set[str]:
-    return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))

@@ -15,8 +15,8 @@ from reference.explain_models import motif_data, motif_model
 def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     folder = tmp_path_factory.mktemp("explain")
     motif_model().save(folder / "model.gdlnn")
-    motif_data()[1].save(folder / "graphs.gdlds")
-    return str(folder / "model.gdlnn"), str(folder / "graphs.gdlds")
+    motif_data()[1].save(folder / "graphs.jsonl")
+    return str(folder / "model.gdlnn"), str(folder / "graphs.jsonl")
 
 
 def test_text(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -38,6 +38,21 @@ def test_a_saved_model_explains_as_the_model_did(files: tuple[str, str], tmp_pat
     assert [reason["weight"] for reason in found["reasons"]] == pytest.approx(weights, rel=1e-6)
     run("explain", *files, "--all", "-o", out)
     assert len(json.loads(out.read_text())) == 20
+
+
+def test_json_for_scripts(files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run("explain", *files, "-i", 2, "--json", "--technique", "lime")
+    one = json.loads(capsys.readouterr().out)
+    run("explain", *files, "-i", 2, "-i", 3, "--json", "--n-reasons", "smallest")
+    several = json.loads(capsys.readouterr().out)
+    assert several[0]["graph"] == one["graph"]
+    assert len(several[0]["reasons"]) < len(one["reasons"])
+    out = tmp_path / "out.html"
+    run("explain", *files, "-i", 2, "-o", out, "--json")
+    assert json.loads(capsys.readouterr().out) == {"output": str(out), "explanations": 1}
+    run("explain", *files, "-i", 2, "-o", out, "-q")
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err) == ("", "")
 
 
 def test_the_model_as_a_whole(

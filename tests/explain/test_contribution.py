@@ -9,8 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from gdlnn import Feature, GDLNNClassifier, Graph, GraphDataset, MLPHead, Neighborhoods, Schema
-from gdlnn.explain.context import make_context
-from gdlnn.explain.contribution import Contribution
+from gdlnn.explain.contribution import contributions_of
 from gdlnn.explain.explanation import LEAST_SHOWN
 from gdlnn.explain.places import connected_parts
 from gdlnn.model.mixture import MixtureHead
@@ -39,9 +38,7 @@ def test_contributions_add_up_to_the_probability(head: str) -> None:
     model = model_with(head)
     representation = model.represent(TEST.graphs[:8])
     targets = representation.codes
-    found = Contribution().attribute(make_context(model, representation, targets, 5))
-    assert found.baseline is not None
-    assert found.others is not None
+    found = contributions_of(model, representation, targets)
     expected = representation.probabilities[np.arange(8), targets]
     sums = found.baseline + found.weights.sum(axis=1) + found.others.sum(axis=1)
     assert sums == pytest.approx(expected, abs=1e-6)

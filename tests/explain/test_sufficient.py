@@ -8,8 +8,8 @@ import pytest
 from gdlnn import Graph, load_model
 from gdlnn.errors import ExplanationError
 from gdlnn.explain import explain
+from gdlnn.explain.counterfactual import moves
 from gdlnn.explain.places import connected_parts, growing_parts
-from gdlnn.explain.sufficient import moves
 from golden.cases import model_file
 from reference.explain_models import motif_data, motif_model
 

@@ -10,8 +10,8 @@ import pytest
 
 from gdlnn.errors import ExplanationError
 from gdlnn.explain import KernelShap, Lime
-from gdlnn.explain.context import Context
 from gdlnn.explain.explainer import make_technique
+from gdlnn.explain.lime_shap import Context
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -90,7 +90,7 @@ def test_lime_draws_from_the_training_frequencies() -> None:
 def shapley(asked: Context, row: int) -> FloatArray:
     """Shapley values by their definition."""
     k = asked.values.shape[1]
-    mean, target = asked.known_means(""), int(asked.targets[row])
+    mean, target = asked.means, int(asked.targets[row])
 
     def worth(coalition: tuple[int, ...]) -> float:
         mixed = mean.copy()
@@ -122,7 +122,7 @@ def test_kernel_shap_from_a_sample_is_close_and_adds_up() -> None:
     assert np.abs(sampled - exact).mean() < 0.1 * np.abs(exact).mean() + 0.01
     wide = context(40, n=3)
     weights = KernelShap(n_samples=500).attribute(wide).weights
-    base = wide.predict(wide.known_means("")[None], 0)[0]
+    base = wide.predict(wide.means[None], 0)[0]
     assert weights.sum(axis=1) == pytest.approx(wide.target_probabilities() - base[wide.targets])
 
 

@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from gdlnn import ExplanationError, GDLNNRegressor
+from gdlnn import GDLNNRegressor
+from gdlnn.errors import ExplanationError
 from gdlnn.gdl.place_names import named_groups
 from gdlnn.model.regression import RidgeForestHead
 

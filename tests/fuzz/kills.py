@@ -19,10 +19,10 @@ from reference.models import quick
 RUN = "from gdlnn.cli import main; main()"
 MINING = ("--checkpoint", "run", "-q")
 COMMANDS = {
-    "out.gdl": ("mine", "d.gdlds", "--split", "none", *MINING),
-    "out.gdlnn": ("train", "d.gdlds", "--split", "random", "--epsilon", "0.1", "--head", "linear", *MINING),
-    "out.csv": ("predict", "m.gdlnn", "many.gdlds"),
-    "out.json": ("explain", "m.gdlnn", "some.gdlds", "--all"),
+    "out.programs": ("mine", "d.jsonl", "--split", "none", *MINING),
+    "out.gdlnn": ("train", "d.jsonl", "--split", "random", "--epsilon", "0.1", "--head", "linear", *MINING),
+    "out.csv": ("predict", "m.gdlnn", "many.jsonl"),
+    "out.json": ("explain", "m.gdlnn", "some.jsonl", "--all"),
 }
 MOST_KILLS = 11  # of one command before it is left alone
 
@@ -31,9 +31,9 @@ def prepare(folder: Path) -> None:
     """Write a model and data: enough graphs that each checkpoint gets more than one record."""
     folder.mkdir()
     motifs = make_ba_2motifs(40, random_state=8)
-    motifs.save(folder / "d.gdlds")
-    make_ba_2motifs(160, random_state=9).save(folder / "some.gdlds")
-    make_ba_2motifs(3000, random_state=9).save(folder / "many.gdlds")
+    motifs.save(folder / "d.jsonl")
+    make_ba_2motifs(160, random_state=9).save(folder / "some.jsonl")
+    make_ba_2motifs(3000, random_state=9).save(folder / "many.jsonl")
     quick().fit(motifs[:30]).save(folder / "m.gdlnn")
 
 

@@ -20,7 +20,8 @@ import numpy as np
 import pandas as pd
 
 import gdlnn
-from gdlnn.datasets import load_jsonl, load_sdf, load_smiles, save_jsonl
+from gdlnn.datasets import load_jsonl, load_sdf, load_smiles
+from gdlnn.gdl import parse_programs
 from reference.hostile_tables import SHEET_MEMBERS, sheet_of
 
 MOST_SECONDS = 10.0  # of CPU time for a file of a few kilobytes
@@ -85,7 +86,7 @@ def reader(read: Callable[[Path], Any], name: str, members: Sequence[str] = ()) 
 
 
 def _parse(path: Path) -> None:
-    for named in gdlnn.parse_programs(path.read_bytes().decode("utf-8", "surrogateescape")):
+    for named in parse_programs(path.read_bytes().decode("utf-8", "surrogateescape")):
         assert gdlnn.Program.parse(str(named.program)) == named.program
 
 
@@ -114,10 +115,9 @@ def _written(write: Callable[[Path], Any]) -> bytes:
 
 TARGETS: dict[str, Callable[[bytes], str]] = {
     "model": reader(gdlnn.load_model, "m.gdlnn", list(members(MODEL.read_bytes()))),
-    "dataset": reader(gdlnn.GraphDataset.load, "d.gdlds", list(members(_written(MOTIFS.save)))),
-    "programs": reader(gdlnn.ProgramSet.load, "p.gdl"),
+    "programs": reader(gdlnn.ProgramSet.load, "p.jsonl"),
     "gdl": reader(_parse, "p.gdl"),
-    "tu": reader(lambda path: gdlnn.load_tu(path, min_classes=1), "TOY"),
+    "tu": reader(gdlnn.load_tu, "TOY"),
     "jsonl": reader(load_jsonl, "g.jsonl"),
     "table": reader(_active, "t.csv"),
     "xlsx": reader(_active, "t.xlsx", SHEET_MEMBERS),
@@ -136,11 +136,10 @@ def _sdf(v3000: bool) -> bytes:
 
 SOUND: dict[str, Callable[[], list[bytes]]] = {
     "model": lambda: [MODEL.read_bytes()],
-    "dataset": lambda: [_written(MOTIFS.save)],
     "programs": lambda: [_mine().to_text().encode()],
     "gdl": lambda: [PROGRAM + b"edge (x, y) <[1, 1]> /* more */\n", b"node x"],
     "tu": lambda: [CUT.join((*TU_GRAPHS, b"1.5\n2\n3\n4\n")), CUT.join(TU_GRAPHS[:3])],
-    "jsonl": lambda: [_written(lambda path: save_jsonl(MOTIFS, path)), b'{"nodes": [1], "edges": []}\n'],
+    "jsonl": lambda: [_written(lambda path: MOTIFS.save(path)), b'{"nodes": [1], "edges": []}\n'],
     "table": lambda: [TABLE.to_csv(index=False).encode(), b'active;smiles\n"1";C[N+](C)C\n'],
     "xlsx": lambda: [sheet_of([list(TABLE), *TABLE.values.tolist()])],
     "parquet": lambda: [TABLE.to_parquet(), TABLE.to_parquet(compression=None)],

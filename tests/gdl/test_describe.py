@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdlnn import Feature, Program, ProgramError, Schema
+from gdlnn import Feature, Program, Schema
+from gdlnn.errors import ProgramError
 from reference.strategies import intervals, programs, schemas
 
 MOLECULE = Schema(
@@ -124,8 +125,7 @@ node x5 <atom = C> edge (x0, x1) <bond = aromatic> edge (x1, x2) <bond = aromati
 
 node x <atom = C> node a <atom = C> node b <atom = C> node o <atom = O> node n <atom = N>
 edge (x, a) edge (x, b) edge (a, b) edge (a, o) <bond = double> edge (b, n)
-=> Molecules that contain O double-bonded to a ring of C (next to the next), C (next to the next;
-   next to N) and C (next to the next).
+=> Molecules that contain O double-bonded to a ring of C, C (next to N) and C.
 
 node x <atom in {C, N, O}>
 => Molecules that contain C/N/O.

@@ -4,7 +4,9 @@ import pickle
 
 import pytest
 
-from gdlnn import Feature, GDLNNError, GDLSyntaxError, Program, ProgramError, Schema, parse_programs
+from gdlnn import Feature, GDLNNError, Program, Schema
+from gdlnn.errors import GDLSyntaxError, ProgramError
+from gdlnn.gdl import parse_programs
 
 SCHEMA = Schema((Feature("atom", "nominal", {0: "C", 1: "N", 2: "O"}), Feature("charge")), (Feature("bond"),))
 

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gdlnn import Feature, GDLSyntaxError, Program, Schema, parse_programs
+from gdlnn import Feature, Program, Schema
+from gdlnn.errors import GDLSyntaxError
+from gdlnn.gdl import parse_programs
 from gdlnn.gdl.parser import parse_program
 from reference.strategies import programs
 

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gdlnn import Graph, Program, load_dataset, mine, neighborhoods
+from gdlnn import Graph, Program, load_dataset, mine
 from gdlnn.errors import MissingExtraError
 from gdlnn.gdl.atoms import read_pattern
 from gdlnn.gdl.groups import Group, find_groups, groups
-from gdlnn.graphs import GraphDataset, Table
+from gdlnn.graphs import GraphDataset
 from gdlnn.graphs.molecules import MOLECULE_SCHEMA, molecule_graph
 from gdlnn.matching import match
+from gdlnn.mining import neighborhoods
 
 Chem = pytest.importorskip("rdkit.Chem")
 
@@ -158,7 +159,7 @@ def default_features(name: str, data_dir: Path, step: int) -> GraphDataset:
     smiles = data.smiles[::step]
     graphs = [molecule_graph(Chem.MolFromSmiles(text)) for text in smiles]
     labels = None if data.y is None else data.y[::step]
-    return GraphDataset(graphs, labels, MOLECULE_SCHEMA, name, table=Table(smiles=smiles))
+    return GraphDataset(graphs, labels, MOLECULE_SCHEMA, name, smiles=smiles)
 
 
 @pytest.mark.data

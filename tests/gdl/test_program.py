@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from gdlnn import Graph, Program, ProgramError
+from gdlnn import Graph, Program
+from gdlnn.errors import ProgramError
 from reference import matcher
 from reference.random_cases import random_graph, random_shape
 from reference.strategies import programs

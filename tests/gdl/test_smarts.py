@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gdlnn import Feature, Graph, Program, ProgramError, ProgramSet, Schema, load_dataset, mine, neighborhoods
+from gdlnn import Feature, Graph, Program, ProgramSet, Schema, load_dataset, mine
 from gdlnn.datasets.registry import SCHEMAS
+from gdlnn.errors import ProgramError
 from gdlnn.gdl.smarts import NOT_IN_SMARTS
-from gdlnn.graphs import GraphDataset, Table
+from gdlnn.graphs import GraphDataset
 from gdlnn.graphs.molecules import MOLECULE_SCHEMA, OGB_SCHEMA, molecule_graph
 from gdlnn.matching import match
+from gdlnn.mining import neighborhoods
 
 Chem = pytest.importorskip("rdkit.Chem")
 
@@ -202,9 +204,7 @@ def check_exact(programs: list[Program], data: GraphDataset) -> list[int]:
 def default_features(name: str, data_dir: Path, step: int) -> GraphDataset:
     data = load_dataset(name, data_dir, download=False)
     graphs = [molecule_graph(Chem.MolFromSmiles(text)) for text in data.smiles[::step]]
-    return GraphDataset(
-        graphs, data.y[::step], MOLECULE_SCHEMA, name, table=Table(smiles=data.smiles[::step])
-    )
+    return GraphDataset(graphs, data.y[::step], MOLECULE_SCHEMA, name, smiles=data.smiles[::step])
 
 
 @pytest.mark.data

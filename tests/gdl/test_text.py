@@ -8,15 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdlnn import (
-    Feature,
-    NamedProgram,
-    Program,
-    ProgramError,
-    Schema,
-    format_programs,
-    parse_programs,
-)
+from gdlnn import Feature, Program, Schema
+from gdlnn.errors import ProgramError
+from gdlnn.gdl import NamedProgram, format_programs, parse_programs
 from gdlnn.gdl.program import Interval
 from reference.strategies import intervals, metadata, programs, schemas
 

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gdlnn import Feature, Graph, GraphDataset, GraphError, Schema
-from gdlnn.graphs import Table
-from gdlnn.graphs.arrays import GraphArrays
+from gdlnn import Feature, Graph, GraphDataset, Schema
+from gdlnn.errors import GraphError
 
 PATH = Graph([[1.0], [2.0], [3.0]], [(0, 1), (1, 2)], name="path")
 
@@ -106,7 +105,7 @@ def test_bad_graphs(arguments: dict[str, Any], message: str) -> None:
 def test_what_a_data_set_holds() -> None:
     schema = Schema((Feature("a"),))
     graphs = [Graph([[float(i)]], [], schema=schema) for i in range(4)]
-    data = GraphDataset(graphs, ["u", "v", "u", "v"], name="d", table=Table(ids=list("abcd")))
+    data = GraphDataset(graphs, ["u", "v", "u", "v"], name="d", ids=list("abcd"))
     assert len(data) == 4
     assert data.schema == schema
     assert data[1] is graphs[1]
@@ -125,10 +124,10 @@ def test_what_a_data_set_holds() -> None:
     ("graphs", "arguments", "message"),
     [
         ([PATH], {"y": [1, 2]}, "dataset 'd': y: expected 1 labels, one per graph, got shape (2,)"),
-        ([PATH], {"table": Table(ids=[])}, "dataset 'd': ids: expected 1 entries, one per graph, got 0"),
+        ([PATH], {"ids": []}, "dataset 'd': ids: expected 1 entries, one per graph, got 0"),
         (
             [PATH],
-            {"table": Table(node_masks=[np.ones(2, bool)])},
+            {"node_masks": [np.ones(2, bool)]},
             "dataset 'd': graph 0: node_masks: expected 3 values, one per node, got 2",
         ),
         (
@@ -195,37 +194,6 @@ def test_bad_schemas(make: Any, message: str) -> None:
     with pytest.raises(GraphError) as caught:
         make()
     assert str(caught.value) == message
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"edges": [[0, 1], [0, 2]]}, r"^graph 1: edge 0 \(0, 2\): expected nodes from 0 to 1, got node 2$"),
-        (
-            {"node_features": [[0], [1], [2], [np.inf]]},
-            r"^graph 1: node_features: node 1, feature 0: expected a",
-        ),
-        (
-            {"edges": [[0, 1], [1, 0]], "edge_offsets": [0, 2, 2]},
-            r"^graph 0: edge 1 \(1, 0\): expected no parallel",
-        ),
-        ({"node_offsets": [0, 3, 2]}, "^node_offsets: expected increasing numbers from 0 to 4$"),
-        ({"edge_offsets": [0, 2]}, "^edge_offsets: expected 3 numbers, as in node_offsets, got 2$"),
-        ({"edge_features": [[1]]}, "^edge_features: expected 2 rows, one per edge, got 1$"),
-    ],
-)
-def test_arrays_of_bad_graphs_name_the_fault(change: dict[str, Any], message: str) -> None:
-    arrays = {
-        "node_features": [[0], [1], [2], [3]],
-        "node_offsets": [0, 2, 4],
-        "edges": [[0, 1], [1, 0]],
-        "edge_features": [[1], [2]],
-        "edge_offsets": [0, 1, 2],
-    }
-    GraphArrays.widened([np.array(array) for array in arrays.values()], directed=False).check()
-    bad = GraphArrays.widened([np.array(array) for array in (arrays | change).values()], directed=False)
-    with pytest.raises(GraphError, match=message):
-        bad.check()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import pandas
 import pytest
 
 import gdlnn
-from gdlnn import Feature, GraphError, Program, Schema
+from gdlnn import Feature, Program, Schema
+from gdlnn.errors import GraphError
 from gdlnn.graphs.interop import (
     from_networkx,
     from_networkx_dataset,
@@ -175,10 +176,8 @@ def test_explanations_name_the_nodes(tmp_path: Path) -> None:
 
     labels = ["fraud", "honest"] * 10
     data = from_networkx_dataset([graph(label == "fraud") for label in labels], labels)
-    data.save(tmp_path / "d.gdlds")
-    model = gdlnn.GDLNNClassifier(head="linear", verbose=False).fit(
-        gdlnn.GraphDataset.load(tmp_path / "d.gdlds")
-    )
+    data.save(tmp_path / "d.jsonl")
+    model = gdlnn.GDLNNClassifier(head="linear", verbose=False).fit(gdlnn.load_jsonl(tmp_path / "d.jsonl"))
     assert "Ann" in model.explain(data.graphs[0]).describe()
     assert "Ann" in model.explain(graph(True)).describe()
     assert data.graphs[0].subgraph([0, 2]).node_names == ("Ann", "Eve")

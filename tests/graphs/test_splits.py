@@ -8,7 +8,7 @@ import pytest
 
 from gdlnn.datasets import make_ba_2motifs
 from gdlnn.errors import DatasetError, GraphError
-from gdlnn.graphs import Graph, GraphDataset, Table
+from gdlnn.graphs import Graph, GraphDataset
 from gdlnn.graphs.splits import SplitKind
 
 
@@ -19,7 +19,7 @@ def classes(dataset: GraphDataset) -> npt.NDArray[np.int64]:
 def make(n: int, classes: int = 3, *, smiles: list[str] | None = None) -> GraphDataset:
     """Make graphs that differ from one another, so that no split leaks."""
     graphs = [Graph([[float(i)]], []) for i in range(n)]
-    return GraphDataset(graphs, np.arange(n) ** 2 % classes, name="squares", table=Table(smiles=smiles))
+    return GraphDataset(graphs, np.arange(n) ** 2 % classes, name="squares", smiles=smiles)
 
 
 @pytest.mark.parametrize("kind", ["auto", "paper", "random", "stratified"])
@@ -154,7 +154,7 @@ def test_a_split_that_leaks_warns_once(caplog: pytest.LogCaptureFixture) -> None
 def with_twins(n: int = 200, *, smiles: list[str] | None = None) -> GraphDataset:
     """Make graphs of which every fourth is the twin of the one before; some twins have other labels."""
     graphs = [Graph([[float(i - (i % 4 == 3))]], []) for i in range(n)]
-    return GraphDataset(graphs, np.arange(n) // 2 % 2, name="twins", table=Table(smiles=smiles))
+    return GraphDataset(graphs, np.arange(n) // 2 % 2, name="twins", smiles=smiles)
 
 
 @pytest.mark.parametrize(("kind", "labelled"), [("auto", True), ("auto", False), ("stratified", True)])

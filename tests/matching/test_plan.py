@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gdlnn import Graph, MatchError, Program, _core
+from gdlnn import Graph, Program, _core
 from gdlnn.datasets import load_dataset
+from gdlnn.errors import MatchError
 from gdlnn.gdl.matching import NO_BUDGET, fitted_batch
 from gdlnn.gdl.program import EdgeDescription
 from gdlnn.graphs import GraphDataset

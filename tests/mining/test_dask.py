@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import joblib
 import pytest
 
-from gdlnn import GraphDataset, WorkerError, make_ba_2motifs, mine
+from gdlnn import GraphDataset, make_ba_2motifs, mine
 from gdlnn.cli import main, options
 from gdlnn.datasets.resolve import batched_dataset
+from gdlnn.errors import WorkerError
 from gdlnn.model.representation import stream_predictions
 from reference.mining_cases import random_trees
 from reference.models import quick
@@ -87,10 +88,10 @@ def check_mining_through_a_death(dataset: GraphDataset, checkpoint: Path, after:
         thread.start()
         found = mine(dataset, checkpoint=checkpoint)
         thread.join()
-    assert after <= killed_at[0] < expected.stats.tasks, "mining was over before the worker died"
+    assert after <= killed_at[0] < expected.stats["tasks"], "mining was over before the worker died"
     assert found.complete
     assert found.to_text() == expected.to_text()
-    assert records(checkpoint) == expected.stats.tasks  # no result twice
+    assert records(checkpoint) == expected.stats["tasks"]  # no result twice
 
 
 @pytest.mark.long
@@ -101,10 +102,10 @@ def test_mining_through_the_death_of_a_worker(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_predictions_through_the_death_of_a_worker(tmp_path: Path) -> None:
     model = quick().fit(make_ba_2motifs(24, random_state=8))
-    make_ba_2motifs(400, random_state=9).save(tmp_path / "d.gdlds")
+    make_ba_2motifs(400, random_state=9).save(tmp_path / "d.jsonl")
 
     def batches() -> Any:
-        return batched_dataset(str(tmp_path / "d.gdlds"), 10).batches
+        return batched_dataset(str(tmp_path / "d.jsonl"), 10).batches
 
     expected = list(stream_predictions([model], batches()))
     with cluster(2) as workers, joblib.parallel_config("dask"):
@@ -117,8 +118,8 @@ def test_predictions_through_the_death_of_a_worker(tmp_path: Path) -> None:
 
 def test_the_commands(tmp_path: Path) -> None:
     trees = random_trees(30)
-    trees.save(tmp_path / "trees.gdlds")
-    words = ["mine", str(tmp_path / "trees.gdlds"), "--split", "none", "-o", str(tmp_path / "p.gdl")]
+    trees.save(tmp_path / "trees.jsonl")
+    words = ["mine", str(tmp_path / "trees.jsonl"), "--split", "none", "-o", str(tmp_path / "p.gdl")]
     with cluster(2) as workers, pytest.raises(SystemExit) as end:
         main([*words, "--dask", workers.address])
     assert end.value.code == 0

@@ -6,7 +6,8 @@ import networkx
 import numpy as np
 import pytest
 
-from gdlnn import Graph, MiningError, Program
+from gdlnn import Graph, Program
+from gdlnn.errors import MiningError
 from gdlnn.gdl.program import ANY, Interval, Intervals
 from gdlnn.graphs import Feature, GraphDataset, Schema
 from gdlnn.graphs.arrays import GraphArrays

@@ -12,20 +12,12 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline
 
-from gdlnn import (
-    Feature,
-    GDLNNClassifier,
-    Graph,
-    GraphDataset,
-    ModelError,
-    Schema,
-    load_model,
-    make_ba_2motifs,
-    mine,
-)
+from gdlnn import Feature, GDLNNClassifier, Graph, GraphDataset, Schema, load_model, make_ba_2motifs, mine
+from gdlnn.errors import ModelError
 from gdlnn.model.domain import DomainAnswer
 from gdlnn.model.inputs import training_and_validation
 from gdlnn.model.program_effects import strongest_programs
+from gdlnn.model.vocabulary import Mined
 from reference.models import classifier
 
 
@@ -47,7 +39,7 @@ def motifs() -> GraphDataset:
 
 @pytest.fixture(scope="module")
 def fitted(motifs: GraphDataset) -> GDLNNClassifier:
-    return quick(epsilon=(0.1, 1), pooled=True).fit(motifs[:40], validation=motifs[40:50])
+    return quick(pooled=True).fit(motifs[:40], validation=motifs[40:50])
 
 
 def test_it_learns_what_motif_there_is(fitted: GDLNNClassifier, motifs: GraphDataset) -> None:
@@ -60,8 +52,8 @@ def test_it_learns_what_motif_there_is(fitted: GDLNNClassifier, motifs: GraphDat
     assert fitted.transform(test).shape == (10, len(fitted.get_feature_names_out()))
     assert fitted.transform(test).shape[1] > len(fitted.programs_)
     assert fitted.schema_ is motifs.schema
-    assert {row["member"] for row in fitted.history_} == {0, 1}
-    assert fitted.choice_["vocabulary"] == "mined with ε = 0.1, 1"
+    assert {row["member"] for row in fitted.head_.history_} == {0, 1}
+    assert fitted.choice_["vocabulary"] == "mined with ε = 0.1"
     assert fitted.choice_["programs"] == len(fitted.programs_)
     assert fitted.choice_["training"] == "30 epochs"
 
@@ -108,7 +100,7 @@ def test_any_scikit_learn_head(motifs: GraphDataset) -> None:
 def test_given_programs_are_not_mined_again(motifs: GraphDataset, monkeypatch: pytest.MonkeyPatch) -> None:
     train = motifs[:24]
     sets = [mine(train, epsilon=epsilon, verbose=False) for epsilon in (0.1, 1)]
-    expected = quick(epsilon=(0.1, 1), epochs=5).fit(train)
+    expected = quick(epochs=5).set_params(vocabulary=[Mined(0.1), Mined(1)]).fit(train)
     monkeypatch.setattr("gdlnn.model.vocabulary.mine", None)
     model = quick(epochs=5).fit(train, programs=sets)
     np.testing.assert_array_equal(model.predict_proba(motifs), expected.predict_proba(motifs))
@@ -119,10 +111,22 @@ def test_given_programs_are_not_mined_again(motifs: GraphDataset, monkeypatch: p
 
 
 def test_checkpoints_are_kept_by_epsilon(motifs: GraphDataset, tmp_path: Any) -> None:
-    model = quick(epsilon=(0.1, "10%"), epochs=2, checkpoint=tmp_path / "folder").fit(motifs[:12])
+    model = quick(epochs=2, checkpoint=tmp_path / "folder")
+    model.set_params(vocabulary=[Mined(0.1), Mined("10%")]).fit(motifs[:12])
     files = sorted(path.name for path in (tmp_path / "folder").glob("[!.]*"))
     assert files == ["epsilon-0.1.jsonl", "epsilon-10-percent.jsonl"]
     again = clone(model).fit(motifs[:12])
+    np.testing.assert_array_equal(again.predict_proba(motifs), model.predict_proba(motifs))
+
+
+def test_stopped_training_is_resumed(motifs: GraphDataset, tmp_path: Any) -> None:
+    model = quick(epochs=2, checkpoint=tmp_path).fit(motifs[:12])
+    file = tmp_path / "epsilon-0.1.jsonl"
+    half = b"".join(file.read_bytes().splitlines(keepends=True)[:6])
+    file.write_bytes(half)
+    again = clone(model).fit(motifs[:12])
+    assert file.read_bytes().startswith(half)
+    assert len(file.read_bytes()) > len(half)
     np.testing.assert_array_equal(again.predict_proba(motifs), model.predict_proba(motifs))
 
 

@@ -64,7 +64,7 @@ def test_limits_are_quantiles_over_the_other_training_graphs(
         nearest.append(max((matched & other).sum() / (matched | other).sum() for other in others))
         elsewhere = [item for j, own in enumerate(of_graphs) if j != i for item in own]
         covered.append(np.mean([item in elsewhere for item in of_graphs[i]]))
-    limits = model.domain_.similarity, model.domain_.coverage
+    limits = model.training_.domain.similarity, model.training_.domain.coverage
     for limit, values in zip(limits, (nearest, covered), strict=True):
         assert limit is not None
         np.testing.assert_allclose(limit, np.quantile(values, (0.05, 0.01)))
@@ -73,9 +73,9 @@ def test_limits_are_quantiles_over_the_other_training_graphs(
 def test_elements_and_shapes_of_no_drug_lie_outside(model: GDLNNClassifier) -> None:
     from rdkit import Chem
 
-    graphs = [model.reading_.graph(Chem.MolFromSmiles(smiles)) for smiles in ("[He]", "[U]", C60)]
+    graphs = [model.reading.graph(Chem.MolFromSmiles(smiles)) for smiles in ("[He]", "[U]", C60)]
     helium, uranium, buckyball = model.domain(graphs)
-    (open_end,) = model.domain([model.reading_.graph(Chem.MolFromSmiles("*c1ccccc1"))])
+    (open_end,) = model.domain([model.reading.graph(Chem.MolFromSmiles("*c1ccccc1"))])
     assert "placeholder (*)" in open_end.reason
     assert helium.reason == "contains an element that no training molecule has: He"
     assert uranium.reason == "contains an element that no training molecule has: U"
@@ -92,10 +92,10 @@ def test_a_value_between_the_limits_is_at_the_edge() -> None:
 
 
 def test_damaged_entries_are_refused(model: GDLNNClassifier) -> None:
-    entry = json.loads(json.dumps(model.domain_.to_json()))
-    given = model.programs_, model.training_values_, model.schema_
+    entry = json.loads(json.dumps(model.training_.domain.to_json()))
+    given = model.programs_, model.training_.domain.values, model.schema_
     again = Domain.from_json(entry, *given)
-    assert again.to_json() == model.domain_.to_json()
+    assert again.to_json() == model.training_.domain.to_json()
     for change in ({"columns": [[99], []]}, {"surroundings": entry["surroundings"][::-1]}):
         with pytest.raises((ModelError, ValueError)):
             Domain.from_json({**entry, **change}, *given)

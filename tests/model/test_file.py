@@ -11,15 +11,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
-from gdlnn import (
-    GDLNNClassifier,
-    GraphDataset,
-    Mined,
-    ModelError,
-    Neighborhoods,
-    load_model,
-    make_ba_2motifs,
-)
+from gdlnn import GDLNNClassifier, GraphDataset, Mined, Neighborhoods, load_model, make_ba_2motifs
+from gdlnn.errors import ModelError
 from reference.models import classifier
 
 
@@ -31,7 +24,7 @@ def motifs() -> GraphDataset:
 @pytest.fixture(scope="module")
 def model(motifs: GraphDataset) -> GDLNNClassifier:
     return classifier(
-        epsilon=(0.1, 1),
+        epsilon=0.1,
         epochs=5,
         ensemble_size=2,
         hidden=(8,),
@@ -55,7 +48,7 @@ def test_the_same_model_comes_back(model: GDLNNClassifier, motifs: GraphDataset,
     assert loaded.programs_ == model.programs_
     assert loaded.schema_ == model.schema_
     assert loaded.classes_.tolist() == model.classes_.tolist()
-    assert loaded.history_ == model.history_
+    assert loaded.head_.history_ == model.head_.history_
     assert loaded.metrics_ == {"test": {"accuracy": 0.5}}
     assert loaded.choice_ == model.choice_
     assert str(loaded.get_params()) == str({**model.get_params(), "verbose": True})

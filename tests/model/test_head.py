@@ -11,7 +11,7 @@ import torch
 from scipy.sparse import csr_array
 from sklearn.utils.estimator_checks import check_estimator
 
-from gdlnn import ModelError
+from gdlnn.errors import ModelError
 from gdlnn.model import MLPHead
 from gdlnn.model.linear import LinearHead
 from gdlnn.model.mixture import MixtureHead
@@ -33,7 +33,9 @@ def data() -> tuple[FloatArray, npt.NDArray[Any]]:
     return X, y
 
 
-@pytest.mark.parametrize("head", [single(epochs=40, hidden=(32,), dropout=0.0), LinearHead()])
+@pytest.mark.parametrize(
+    "head", [single(epochs=20, hidden=(16,), dropout=0.0, learning_rate=0.02), LinearHead()]
+)
 def test_scikit_learn_accepts_it(head: Any) -> None:
     check_estimator(head, on_skip=None)
 
@@ -156,6 +158,7 @@ for _ in range(2):
 """
 
 
+@pytest.mark.long
 def test_an_interrupt_while_torch_is_imported_leaves_it_usable() -> None:
     done = subprocess.run(
         [sys.executable, "-c", _INTERRUPTED], capture_output=True, text=True, check=False, timeout=120

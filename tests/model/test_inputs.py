@@ -8,16 +8,9 @@ import pandas
 import pytest
 from rdkit import Chem
 
-from gdlnn import (
-    DatasetError,
-    ExplanationError,
-    GDLNNClassifier,
-    Graph,
-    GraphDataset,
-    ModelError,
-    load_model,
-)
-from gdlnn.graphs import Origin, Table, interop
+from gdlnn import GDLNNClassifier, Graph, GraphDataset, load_model
+from gdlnn.errors import DatasetError, ExplanationError, ModelError
+from gdlnn.graphs import interop
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.report.alerts import find_alerts
 
@@ -31,12 +24,12 @@ def model() -> GDLNNClassifier:
 
 
 def test_fitting_takes_smiles_and_remembers_how_it_read_them(model: GDLNNClassifier, tmp_path: Any) -> None:
-    assert model.reading_ == MoleculeReader()
+    assert model.reading == MoleculeReader()
     assert model.score(SMILES, LABELS) > 0.9
     model.save(tmp_path / "m.gdlnn")
     back = load_model(tmp_path / "m.gdlnn")
     assert back.predict(SMILES).tolist() == model.predict(SMILES).tolist()
-    assert back.training_labels_.tolist() == LABELS
+    assert back.training_.labels.tolist() == LABELS
 
 
 def test_all_ways_to_give_molecules_say_the_same(model: GDLNNClassifier) -> None:
@@ -115,8 +108,8 @@ def test_a_column_of_words_is_a_column_of_labels(model: GDLNNClassifier) -> None
 
 def test_everything_is_a_frame_and_shows_in_a_notebook(model: GDLNNClassifier) -> None:
     graphs = [MoleculeReader().graph(Chem.MolFromSmiles(text), name=text) for text in SMILES]
-    table = Table(smiles=SMILES, columns={"note": ["<b>"] * 36})
-    data = GraphDataset(graphs, LABELS, table=table, origin=Origin(reading=MoleculeReader()))
+    columns = {"note": ["<b>"] * 36}
+    data = GraphDataset(graphs, LABELS, smiles=SMILES, columns=columns, reading=MoleculeReader())
     frame = data.to_frame()
     assert list(frame.columns) == ["id", "smiles", "label", "nodes", "edges", "note"]
     assert frame.label.tolist() == LABELS
@@ -141,7 +134,7 @@ def test_everything_is_a_frame_and_shows_in_a_notebook(model: GDLNNClassifier) -
 def test_a_missing_extra_is_named(model: GDLNNClassifier, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    from gdlnn import MissingExtraError
+    from gdlnn.errors import MissingExtraError
 
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'gdlnn\[tables\]'"):

@@ -12,7 +12,8 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 
-from gdlnn import Feature, GDLNNRegressor, Graph, GraphDataset, ModelError, Schema, load_model
+from gdlnn import Feature, GDLNNRegressor, Graph, GraphDataset, Schema, load_model
+from gdlnn.errors import ModelError
 from gdlnn.model import group_contributions
 from gdlnn.model.regression import RidgeForestHead, RidgeHead, ShortTableHead
 

@@ -24,7 +24,7 @@ def table(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_scikit_learn_accepts_it() -> None:
-    check_estimator(ScorecardHead(max_programs=4), on_skip=None)
+    check_estimator(ScorecardHead(max_programs=2), on_skip=None)
 
 
 def test_it_finds_the_columns_that_decide() -> None:

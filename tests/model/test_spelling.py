@@ -85,7 +85,7 @@ def test_models_of_published_features_leave_out_what_depends_on_the_spelling(dat
     data = load_dataset("BBBP", root=data_dir)
     model = quick(pooled=True).fit(data[:150])
     reader = MoleculeReader("ogb")
-    assert model.reading_ == reader
+    assert model.reading == reader
     groups = [
         [reader.graph(molecule) for molecule in list(spellings(text, 7))[:5]] for text in data.smiles[900:920]
     ]

@@ -65,9 +65,9 @@ def test_workers_that_are_threads_leave_the_process_alone(tmp_path: Path) -> Non
     threads = torch.get_num_threads()
     torch.set_num_threads(3)
     try:
-        MOTIFS.save(tmp_path / "d.gdlds")
+        MOTIFS.save(tmp_path / "d.jsonl")
         before = state_of_the_process()
-        batches = batched_dataset(str(tmp_path / "d.gdlds"), 2).batches
+        batches = batched_dataset(str(tmp_path / "d.jsonl"), 2).batches
         with joblib.parallel_config("threading", n_jobs=2):
             answers = list(stream_predictions([model], batches))
         assert state_of_the_process() == before

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gdlnn import GDLNNClassifier, Graph, GraphDataset, ModelError, Neighborhoods, load_model
+from gdlnn import GDLNNClassifier, Graph, GraphDataset, Neighborhoods, load_model
+from gdlnn.errors import ModelError
 from gdlnn.model.mixture import MixtureHead
 from gdlnn.model.threshold import choose_threshold
 
@@ -60,9 +61,9 @@ def test_a_graph_without_any_pattern_is_not_called_rare() -> None:
     assert found.threshold > 0.1
 
 
-@pytest.mark.parametrize("head", [MixtureHead(1, 20), "linear"])
+@pytest.mark.parametrize("head", [MixtureHead(1, 10), "linear"])
 def test_a_chosen_threshold_is_kept_by_the_file(tmp_path: Path, head: object) -> None:
-    data = ring_or_chain(300, rings=0.1)
+    data = ring_or_chain(200, rings=0.15)
     plain = GDLNNClassifier(Neighborhoods(radius=1), head, verbose=False).fit(data)
     model = GDLNNClassifier(Neighborhoods(radius=1), head, threshold="balanced-accuracy", verbose=False).fit(
         data

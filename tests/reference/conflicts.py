@@ -3,7 +3,8 @@
 import math
 from typing import NamedTuple
 
-from gdlnn import Graph, Interval, Program, _core
+from gdlnn import Graph, Program, _core
+from gdlnn.gdl import Interval
 from gdlnn.gdl.matching import NO_BUDGET, fitted_batch
 from gdlnn.gdl.program import Intervals
 from gdlnn.graphs.arrays import GraphSet

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from gdlnn import GraphDataset, load_smiles
+from gdlnn import GDLNNClassifier, GraphDataset, load_smiles
 from gdlnn.server import make_app, workers
 from gdlnn.server.limits import Limits
-from reference.models import classifier
-from reference.report_models import SMALL, motifs
+from reference.report_models import motifs
 
 MOLECULES = Path(__file__).parent.parent.parent / "examples" / "molecules.csv"
 
@@ -23,7 +22,7 @@ def molecules_file(folder: Path) -> tuple[Path, GraphDataset]:
     """Write a model of `examples/molecules.csv`; return its path and all molecules."""
     data = load_smiles(MOLECULES, label="active", id="id")
     path = folder / "molecules.gdlnn"
-    classifier(**SMALL | {"epochs": 60}).fit(data).save(path)
+    GDLNNClassifier(head="linear", verbose=False).fit(data).save(path)
     return path, data
 
 

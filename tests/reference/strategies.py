@@ -5,7 +5,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from gdlnn import Feature, Interval, Program, Schema
+from gdlnn import Feature, Program, Schema
+from gdlnn.gdl import Interval
 from gdlnn.gdl.program import is_variable
 from gdlnn.graphs import FeatureKind
 

@@ -140,7 +140,7 @@ def test_the_page_allows_nothing_inline(report: dict[str, Any]) -> None:
 def test_variants_are_in_one_card_and_no_program_in_two(
     report: dict[str, Any], fitted: tuple[GDLNNClassifier, GraphDataset]
 ) -> None:
-    model, test = fitted
+    model, _ = fitted
     rows = {row["index"]: row for row in report["programs"]}
     table = model.programs_.supports.toarray() > 0
     named = [index for pattern in report["patterns"] for index in pattern["programs"]]
@@ -151,10 +151,6 @@ def test_variants_are_in_one_card_and_no_program_in_two(
         for index in pattern["programs"]:
             assert rows[index]["speaks_for"] == pattern["label"]
             assert (first & table[:, index]).sum() / (first | table[:, index]).sum() >= 0.6
-        example = pattern["example"]
-        if example is not None:
-            program = model.programs_[pattern["programs"][0]].program
-            assert program.matches(test.graphs[example["row"]].subgraph(example["nodes"]))
     for place, one in enumerate(heads):
         for other in heads[:place]:
             same = rows[one]["speaks_for"] == rows[other]["speaks_for"]

@@ -94,6 +94,7 @@ def _refuse() -> None:
     raise MiningError("no such luck")
 
 
+@pytest.mark.long
 def test_processes_give_the_same_as_one(tmp_path: Path) -> None:
     methods = ["majority", "wl", "pl4xgl"]
     one, two = cells_of(tmp_path / "one", methods), cells_of(tmp_path / "two", methods, n_workers=2)

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from repro.__main__ import main
 from repro.cells import (
     RunConfig,
     Study,
@@ -126,7 +125,10 @@ def test_cells_of_another_version_are_computed_again(tmp_path: Path) -> None:
     assert f'version = "{number}"' in (ROOT / "pyproject.toml").read_text()
 
 
+@pytest.mark.long
 def test_a_killed_study_goes_on(tmp_path: Path) -> None:
+    from repro.__main__ import main  # heavy: processes that run cells import this file
+
     words = ["accuracy", "--datasets", "synthetic:ba-2motifs:30:1", "--methods", "majority,wl,pooled-rf"]
     words += ["--protocol", "repeated", "--runs", "2", "--out", str(tmp_path), "--jobs", "1"]
     process = subprocess.Popen(

@@ -5,7 +5,6 @@ import pytest
 from rdkit import Chem
 
 from gdlnn import GraphDataset
-from gdlnn.graphs import Origin, Table
 from gdlnn.graphs.molecules import MoleculeReader
 from repro.planted import RULES, Planted, plant
 
@@ -17,8 +16,7 @@ def molecules() -> GraphDataset:
     smiles = [f"{'C' * n}({first})CC{second}" for first in PIECES for second in PIECES for n in range(1, 5)]
     reader = MoleculeReader()
     graphs = [reader.graph(Chem.MolFromSmiles(text), name=text) for text in smiles]
-    table, origin = Table(smiles=smiles), Origin(reading=reader)
-    return GraphDataset(graphs, np.zeros(len(graphs)), reader.schema(), table=table, origin=origin)
+    return GraphDataset(graphs, np.zeros(len(graphs)), reader.schema(), smiles=smiles, reading=reader)
 
 
 DATA = molecules()

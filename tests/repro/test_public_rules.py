@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from gdlnn import Graph, GraphDataset, Program, load_dataset, match, mine
+from gdlnn import Graph, GraphDataset, Program, load_dataset, mine
 from gdlnn.gdl.program import EdgeDescription, Interval, NodeDescription
+from gdlnn.matching import match
 from gdlnn.mining import MinedProgram, ProgramSet
 from gdlnn.mining.program_set import support_matrix
 from repro.pl4xgl import PL4XGLClassifier
@@ -174,8 +175,8 @@ def public_programs(train: GraphDataset, epsilon: float) -> ProgramSet:
         for row in np.flatnonzero(train.y == label).tolist():
             for state in search.find(train[row]):
                 program = as_program(state.edges, state.bounds).canonical()
-                target, rows = np.array([row], dtype=np.int64), np.flatnonzero(state.matched)
-                item = MinedProgram(program, label, state.score, len(rows), target, 0)
+                rows = np.flatnonzero(state.matched)
+                item = MinedProgram(program, label, state.score, len(rows))
                 items.setdefault((program, label), (item, rows))
     supports = support_matrix([rows for _, rows in items.values()], len(train))
-    return ProgramSet([item for item, _ in items.values()], supports, frame.info, frame.stats)
+    return ProgramSet([item for item, _ in items.values()], supports, frame.info)

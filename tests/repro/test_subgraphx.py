@@ -36,7 +36,7 @@ def part_of(nodes: Sequence[int]) -> int:
 def without_degrees(data: GraphDataset) -> GraphDataset:
     """The published BA-2Motifs has one constant feature, so that a network must look at edges."""
     graphs = [Graph(np.ones((graph.n_nodes, 1)), graph.edges) for graph in data.graphs]
-    return GraphDataset(graphs, data.y, table=data.table)
+    return GraphDataset(graphs, data.y, node_masks=data.node_masks)
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +134,7 @@ def found_share(model: GNNClassifier, data: GraphDataset, n_graphs: int, **optio
 
 def test_subgraphx_finds_the_motif(gin: GNNClassifier, parts: Parts) -> None:
     assert gin.score(parts[2]) >= 0.95
-    assert found_share(gin, parts[2], 6, n_rollouts=8) > 0.5
+    assert found_share(gin, parts[2], 4, n_rollouts=8) > 0.5
 
 
 def test_one_search_serves_all_sizes_and_the_seed_decides(gin: GNNClassifier, parts: Parts) -> None:

@@ -81,7 +81,10 @@ def test_metrics_where_they_are_not_defined() -> None:
     assert alone == {"n": 2, "accuracy": 1.0, "balanced_accuracy": 1.0, "roc_auc": None, "mcc": None}
 
 
-def test_a_method_has_a_row_for_each_number_of_configurations(tmp_path: Path) -> None:
+def test_a_method_has_a_row_for_each_number_of_configurations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["repro", "accuracy", "--protocol", "paper", "--jobs", "2"])
     cells = [
         cell("gin", [1, 0]),
         *(cell("gin", [1, 1 - s], seed=s, n_configurations=12) for s in (0, 1)),
@@ -92,7 +95,7 @@ def test_a_method_has_a_row_for_each_number_of_configurations(tmp_path: Path) ->
     assert "- GCN on MUTAG: ModuleNotFoundError: no PyG" in text
     assert "*GIN in the paper* | 94.0 ± 5.1" in text
     lines = (tmp_path / "accuracy-paper.csv").read_text().splitlines()
-    assert lines[0].startswith("# python -m repro")
+    assert lines[0] == "# python -m repro accuracy --protocol paper"
     assert [line.split(",")[:4] for line in lines[1:]] == [
         ["dataset", "row", "cells", "accuracy"],
         ["MUTAG", "gin", "1", "0.5"],

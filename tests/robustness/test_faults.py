@@ -12,23 +12,18 @@ from typing import Any
 
 import pytest
 
-from gdlnn import (
-    GraphDataset,
-    MiningError,
-    ProgramSet,
-    WriteError,
-    load_smiles,
-    make_ba_2motifs,
-    mine,
-)
+from gdlnn import ProgramSet, load_jsonl, load_smiles, make_ba_2motifs, mine
 from gdlnn.cli import main
 from gdlnn.drawing import write_text
+from gdlnn.errors import MiningError, WriteError
 from gdlnn.io.atomic import atomic_write
-from gdlnn.mining.checkpoint import KIND, Checkpoint
+from gdlnn.mining.miner import KIND, Checkpoint
 from reference.disk import little_room
 from reference.mining_cases import random_trees
 from reference.models import quick
 from reference.server_models import MOLECULES
+
+pytestmark = pytest.mark.usefixtures("small_heads")
 
 TREES = random_trees(60, nodes=14)
 MOTIFS = make_ba_2motifs(16, random_state=8)
@@ -36,13 +31,13 @@ START = [sys.executable, "-c", "from gdlnn.cli import main; main()"]
 
 
 def test_without_room_the_old_file_stays(tmp_path: Path) -> None:
-    programs, out = mine(TREES), tmp_path / "p.gdl"
+    programs, out = mine(TREES), tmp_path / "p.jsonl"
     programs.top(1).save(out)
     before = out.read_bytes()
-    with little_room(3000), pytest.raises(WriteError, match=r"p\.gdl: cannot be written: .*unchanged"):
+    with little_room(3000), pytest.raises(WriteError, match=r"p\.jsonl: cannot be written: .*unchanged"):
         programs.save(out)
     assert out.read_bytes() == before
-    assert [path.name for path in tmp_path.iterdir()] == ["p.gdl"]
+    assert [path.name for path in tmp_path.iterdir()] == ["p.jsonl"]
     programs.save(out)
     assert ProgramSet.load(out) == programs
 
@@ -63,8 +58,8 @@ def test_a_folder_that_cannot_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of several kinds; a superuser, who may run the tests, is stopped by none of them in truth."""
-    TREES.save(tmp_path / "trees.gdlds")
-    out = tmp_path / "p.gdl"
+    TREES.save(tmp_path / "trees.jsonl")
+    out = tmp_path / "p.jsonl"
     out.write_text("from before")
 
     def refuse(prefix: str, dir: Path) -> Any:
@@ -72,10 +67,10 @@ def test_a_folder_that_cannot_be_written(
 
     monkeypatch.setattr(tempfile, "mkstemp", refuse)
     with pytest.raises(SystemExit) as end:
-        main(["mine", str(tmp_path / "trees.gdlds"), "-o", str(out), "-q"])
+        main(["mine", str(tmp_path / "trees.jsonl"), "-o", str(out), "-q"])
     assert end.value.code == 2
     error = capsys.readouterr().err
-    assert error.startswith(f"error: p.gdl: cannot be written: {os.strerror(number)}")
+    assert error.startswith(f"error: p.jsonl: cannot be written: {os.strerror(number)}")
     assert "xyz" not in error
     assert out.read_text() == "from before"
     monkeypatch.chdir(tmp_path)
@@ -117,7 +112,7 @@ def test_links_and_pipes_are_written_to_and_stay(tmp_path: Path) -> None:
     reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
     MOTIFS.save(pipe)
     (tmp_path / "read").write_bytes(reader.communicate()[0])
-    assert GraphDataset.load(tmp_path / "read").graphs == MOTIFS.graphs
+    assert load_jsonl(tmp_path / "read").graphs == MOTIFS.graphs
     assert pipe.is_fifo()
     (tmp_path / "null").symlink_to(os.devnull)
     MOTIFS.save(tmp_path / "null")
@@ -133,10 +128,10 @@ def test_links_and_pipes_are_written_to_and_stay(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ["train", "d.gdlds"],
-        ["mine", "d.gdlds"],
-        ["predict", "m.gdlnn", "d.gdlds"],
-        ["report", "m.gdlnn", "d.gdlds"],
+        ["train", "d.jsonl"],
+        ["mine", "d.jsonl"],
+        ["predict", "m.gdlnn", "d.jsonl"],
+        ["report", "m.gdlnn", "d.jsonl"],
     ],
 )
 def test_an_input_is_not_written_over(
@@ -178,8 +173,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model and data, for commands to be stopped at."""
     folder = tmp_path_factory.mktemp("files")
     quick().fit(MOTIFS).save(folder / "m.gdlnn")
-    MOTIFS.save(folder / "d.gdlds")
-    make_ba_2motifs(n=16, random_state=99).save(folder / "new.gdlds")  # a report is of graphs not trained on
+    MOTIFS.save(folder / "d.jsonl")
+    make_ba_2motifs(n=16, random_state=99).save(folder / "new.jsonl")  # a report is of graphs not trained on
     quick().fit(load_smiles(MOLECULES, label="active")).save(folder / "t.gdlnn")
     (folder / "null.csv").symlink_to(os.devnull)
     return folder
@@ -188,11 +183,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 COMMANDS = {
     "train": (
         "gdlnn.model.mixture.MixtureHead.fit",
-        ["train", "d.gdlds", "--split", "none", "--epsilon", "0.1", "-q"],
+        ["train", "d.jsonl", "--split", "none", "--epsilon", "0.1", "-q"],
     ),
-    "predict": ("gdlnn.model.representation.predict_batch", ["predict", "m.gdlnn", "d.gdlds"]),
-    "explain": ("gdlnn.explain.explain", ["explain", "m.gdlnn", "d.gdlds", "--all"]),
-    "load": ("gdlnn.datasets.resolve.resolve_dataset", ["mine", "d.gdlds"]),
+    "predict": ("gdlnn.model.representation.predict_batch", ["predict", "m.gdlnn", "d.jsonl"]),
+    "explain": ("gdlnn.explain.explain", ["explain", "m.gdlnn", "d.jsonl", "--all"]),
+    "load": ("gdlnn.datasets.resolve.resolve_dataset", ["mine", "d.jsonl"]),
 }
 
 
@@ -232,20 +227,20 @@ def test_a_signal_ends_a_command_in_order(
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-CONVERT = ["datasets", "d.gdlds", "-o", "OUT"]
-EXPLAIN = ["explain", "m.gdlnn", "d.gdlds", "-o", "OUT"]
+CONVERT = ["datasets", "d.jsonl", "-o", "OUT"]
+EXPLAIN = ["explain", "m.gdlnn", "d.jsonl", "-o", "OUT"]
 OUTPUTS = [
-    ("model.gdlnn", ["train", "d.gdlds", "--split", "none", "--epsilon", "0.1", "-q", "-o", "OUT"]),
-    ("programs.gdl", ["mine", "d.gdlds", "--split", "none", "-q", "-o", "OUT"]),
-    ("report.html", ["report", "m.gdlnn", "new.gdlds", "--part", "all", "--graphs", "2", "-q", "-o", "OUT"]),
+    ("model.gdlnn", ["train", "d.jsonl", "--split", "none", "--epsilon", "0.1", "-q", "-o", "OUT"]),
+    ("programs.jsonl", ["mine", "d.jsonl", "--split", "none", "-q", "-o", "OUT"]),
+    ("report.html", ["report", "m.gdlnn", "new.jsonl", "--part", "all", "--graphs", "2", "-q", "-o", "OUT"]),
     *(
-        (f"out{ending}", ["predict", "m.gdlnn", "d.gdlds", "-o", "OUT"])
+        (f"out{ending}", ["predict", "m.gdlnn", "d.jsonl", "-o", "OUT"])
         for ending in (".csv", ".tsv", ".jsonl")
     ),
     *((f"one{ending}", [*EXPLAIN, "--index", "0"]) for ending in (".svg", ".html", ".json")),
     *((f"all{ending}", [*EXPLAIN, "--all"]) for ending in (".html", ".json")),
     *((f"global{ending}", [*EXPLAIN, "--global"]) for ending in (".html", ".json")),
-    *((f"set{ending}", CONVERT) for ending in (".gdlds", ".jsonl")),
+    ("set.jsonl", CONVERT),
     *(
         (f"alerts{ending}", ["alerts", "t.gdlnn", "-o", "OUT"])
         for ending in (".csv", ".json", ".smarts", ".catalog")
@@ -279,9 +274,9 @@ def test_no_output_is_half_written(
 def test_mining_ends_with_what_is_done_and_goes_on(tmp_path: Path) -> None:
     """With Ctrl-C ignored, as for what a script puts in the background."""
     dataset = random_trees(250, nodes=20)
-    dataset.save(tmp_path / "d.gdlds")
-    out, checkpoint = tmp_path / "p.gdl", tmp_path / "run"
-    words = f"mine {tmp_path}/d.gdlds --split none -o {out} -j 2 -q --checkpoint {checkpoint}".split()
+    dataset.save(tmp_path / "d.jsonl")
+    out, checkpoint = tmp_path / "p.jsonl", tmp_path / "run"
+    words = f"mine {tmp_path}/d.jsonl --split none -o {out} -j 2 -q --checkpoint {checkpoint}".split()
     ignoring = f"import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); {START[-1]}"
     process = subprocess.Popen([*START[:2], ignoring, *words], stderr=subprocess.PIPE)
     while not checkpoint.exists() or checkpoint.read_bytes().count(b"\n") < 3:
@@ -291,10 +286,12 @@ def test_mining_ends_with_what_is_done_and_goes_on(tmp_path: Path) -> None:
     process.send_signal(signal.SIGTERM)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 143
-    assert b"p.gdl is incomplete. Run the same command again to resume from the checkpoint." in said
+    assert b"p.jsonl is incomplete. Run the same command again to resume from the checkpoint." in said
     assert not ProgramSet.load(out).complete
-    subprocess.run([*START, *words], check=True)
-    assert out.read_text() == mine(dataset, n_jobs=2).to_text()
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 0
+    assert out.read_text() == mine(dataset).to_text()
 
 
 def test_a_name_as_long_as_names_can_be_is_written(tmp_path: Path) -> None:

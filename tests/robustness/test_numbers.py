@@ -10,21 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gdlnn import (
-    DatasetError,
-    GDLNNClassifier,
-    GDLNNError,
-    Graph,
-    GraphDataset,
-    GraphError,
-    ModelError,
-    load_model,
-    load_tu,
-    mine,
-)
+from gdlnn import GDLNNClassifier, GDLNNError, Graph, GraphDataset, load_model, load_tu, mine
 from gdlnn.datasets import load_jsonl, load_smiles
+from gdlnn.errors import DatasetError, GraphError, ModelError
 from gdlnn.graphs.labels import parse_labels
-from gdlnn.io.bounded import read_members, write_members
+from gdlnn.io.bounded import write_members
 
 MODEL = Path(__file__).parents[1] / "golden" / "payments-paper.gdlnn"
 TU = {"A": "1, 2\n3, 4\n", "graph_indicator": "1\n1\n2\n2\n", "graph_labels": "0\n1\n", "node_attributes": ""}
@@ -207,34 +197,23 @@ def test_a_model_never_gives_nan_as_a_probability(tmp_path: Path) -> None:
 
 def test_saved_data_sets_are_checked_too(tmp_path: Path) -> None:
     GraphDataset([Graph([[1.0], [2.0]], [(0, 1)], [[1.0]])] * 3, [0, 1, 0]).save(tmp_path / "d")
-    content = read_members(tmp_path / "d", 1 << 20)
-    header = json.loads(content["dataset.json"])
-
-    def array(values: Any, kind: str) -> bytes:
-        import io
-
-        buffer = io.BytesIO()
-        np.save(buffer, np.array(values, dtype=kind))
-        return buffer.getvalue()
-
+    header, first, *rest = map(json.loads, (tmp_path / "d").read_text().splitlines())
     for changes in (
-        {"node_features.npy": array([[math.inf]] * 6, "f8")},
-        {"node_features.npy": array([[1e39]] * 6, "f8")},
-        {"node_features.npy": array([["1"]] * 6, "U1")},
-        {"node_offsets.npy": array([0, 2.5, 4, 6], "f8")},
-        {"y.npy": array([0, math.nan, 1], "f8")},
-        {"indices.npy": array([0, 1], "i8")},
-        {"indices.npy": array([0, 1, -5], "i8")},
-        {"indices.npy": array([[0, 1, 2]], "i8")},
-        {"indices.npy": array(["a", "b", "c"], "U1")},
-        {"dataset.json": json.dumps({**header, "directed": "no"}).encode()},
-        {"dataset.json": json.dumps({**header, "name": 7}).encode()},
-        {"dataset.json": json.dumps({**header, "ids": [1, 2, 3]}).encode()},
-        {"dataset.json": json.dumps({**header, "graph_names": [[], {}, 1]}).encode()},
-        {"dataset.json": json.dumps({**header, "skipped": [[1]]}).encode()},
-        {"dataset.json": json.dumps({**header, "split_source": []}).encode()},
-        {"dataset.json": json.dumps({**header, "published_splits": ["train"]}).encode()},
+        {"nodes": [[math.inf], [1]]},
+        {"nodes": [[1e39], [1]]},
+        {"nodes": [["a"], [1]]},
+        {"label": math.nan},
+        {"directed": "no"},
+        {"node_names": ["only one"]},
+        {"node_names": [1, 2]},
+        {"edges": [[0, 2]]},
     ):
-        write_members(tmp_path / "changed", {**content, **changes}.items())
+        lines = [header, first | changes, *rest]
+        (tmp_path / "changed").write_text("\n".join(map(json.dumps, lines)))
         with pytest.raises(DatasetError):
-            GraphDataset.load(tmp_path / "changed")
+            load_jsonl(tmp_path / "changed")
+    for reading in ({}, "parent", {"features": "x", "fragments": "all", "standardize": "none"}):
+        lines = [header | {"reading": reading}, first, *rest]
+        (tmp_path / "changed").write_text("\n".join(map(json.dumps, lines)))
+        with pytest.raises(DatasetError):
+            load_jsonl(tmp_path / "changed")

@@ -170,10 +170,9 @@ def test_graphs_as_json(motifs: tuple[TestClient, Any, GraphDataset]) -> None:
 
 
 def test_graphs_of_a_file(motifs: tuple[TestClient, Any, GraphDataset], tmp_path: Path) -> None:
-    from gdlnn.datasets.jsonl import save_jsonl
 
     client, model, test = motifs
-    save_jsonl(test, tmp_path / "test.jsonl")
+    test.save(tmp_path / "test.jsonl")
     content = (tmp_path / "test.jsonl").read_bytes()
     rows = client.post("/predict/file", params={"kind": "jsonl"}, content=content).json()["rows"]
     assert [row["label"] for row in rows] == model.predict(test).tolist()
@@ -183,7 +182,7 @@ def test_a_model_of_graphs_says_what_it_expects(motifs: tuple[TestClient, Any, G
     client, model, _ = motifs
     described = client.get("/model").json()
     expects = described["expects"]
-    assert (expects["smiles"], expects["files"], expects["directed"]) == (False, ["jsonl", "dataset"], False)
+    assert (expects["smiles"], expects["files"], expects["directed"]) == (False, ["jsonl"], False)
     assert len(expects["node_features"]) == model.programs_.info.n_node_features
     assert expects["in_words"].startswith("Graphs, undirected, as JSON, or JSON Lines")
     refused = client.post("/predict", json={"smiles": "CCO"})

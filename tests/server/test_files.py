@@ -13,7 +13,6 @@ from fastapi.testclient import TestClient
 
 from gdlnn import Graph, GraphDataset, load_smiles
 from gdlnn.cli import main
-from gdlnn.datasets.jsonl import save_jsonl
 from gdlnn.errors import ModelError
 from gdlnn.graphs import Feature, Schema
 from gdlnn.model.model_folder import load_models
@@ -21,6 +20,8 @@ from gdlnn.server.answers import Answers
 from gdlnn.server.limits import Limits
 from reference.models import quick
 from reference.server_models import MOLECULES, check_answer, client_of, motifs_file
+
+pytestmark = pytest.mark.usefixtures("small_heads")
 
 ROWS = (("CCO", "café", "1"), ("C(", "bad", "2"), ("Nc1ccccc1", "aniline", "3"))
 COLUMNS = ("SMILES", "name", "label")
@@ -119,8 +120,8 @@ def write(path: Path, kind: str) -> None:
 
 def test_a_saved_data_set(client: TestClient, tmp_path: Path) -> None:
     data = load_smiles(MOLECULES, label="active", id="id")
-    data.save(tmp_path / "saved.gdlds")
-    rows = sent(client, (tmp_path / "saved.gdlds").read_bytes(), kind="dataset")["rows"]
+    data.save(tmp_path / "saved.jsonl")
+    rows = sent(client, (tmp_path / "saved.jsonl").read_bytes(), kind="jsonl")["rows"]
     assert data.ids is not None
     assert [row["name"] for row in rows] == list(data.ids)
 
@@ -141,7 +142,7 @@ def test_latin_1_is_told_and_taken(client: TestClient) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "content"),
-    [("xlsx", b"PK\x03\x04"), ("parquet", b"PAR1xxxxPAR1"), ("dataset", b"PK"), ("csv", b"\x1f\x8b0")],
+    [("xlsx", b"PK\x03\x04"), ("parquet", b"PAR1xxxxPAR1"), ("csv", b"\x1f\x8b0")],
 )
 def test_damaged_files_are_told(client: TestClient, kind: str, content: bytes) -> None:
     refused = client.post("/predict/file", params={"kind": kind}, content=content)
@@ -164,16 +165,15 @@ def test_the_schema_of_a_file_is_checked_as_predict_checks_it(
     answers = Answers({"": model}, Limits())
     for name, schema in others.items():
         other = GraphDataset(graphs[:3], None, schema)
-        for kind, ending in (("jsonl", ".jsonl"), ("dataset", ".gdlds")):
-            path = tmp_path / f"{name}{ending}"
-            save_jsonl(other, path) if kind == "jsonl" else other.save(path)
-            with pytest.raises(ModelError) as refused:
-                answers.predict_file(path.read_bytes(), kind=kind, smiles=None, id=None, encoding="utf-8")
-            words = [str(tmp_path / "colours.gdlnn"), str(path), "-o", str(tmp_path / "out.csv")]
-            with pytest.raises(SystemExit) as ended:
-                main(["predict", *words, "-q"])
-            assert ended.value.code == 2
-            assert str(refused.value) in " ".join(capsys.readouterr().err.split())
+        path = tmp_path / f"{name}.jsonl"
+        other.save(path)
+        with pytest.raises(ModelError) as refused:
+            answers.predict_file(path.read_bytes(), kind="jsonl", smiles=None, id=None, encoding="utf-8")
+        words = [str(tmp_path / "colours.gdlnn"), str(path), "-o", str(tmp_path / "out.csv")]
+        with pytest.raises(SystemExit) as ended:
+            main(["predict", *words, "-q"])
+        assert ended.value.code == 2
+        assert str(refused.value) in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,9 @@ import numpy as np
 import psutil
 import pytest
 
+from gdlnn.server import workers
 from reference.live_server import LiveServer, answer_of, live_server, wait_until
+from reference.server_models import WorkerHere
 
 SECONDS, READ_SECONDS = 3.0, 1.0
 BODY = 1 << 20
@@ -111,6 +113,16 @@ def test_a_slow_client_is_not_waited_for(server: LiveServer, beginning: bytes, s
         assert answer_of(stream)[0] == status
         assert time.monotonic() - start < READ_SECONDS + 5
     assert server.is_well()
+
+
+def test_a_client_that_drips_headers_is_not_waited_for(server: LiveServer) -> None:
+    start = time.monotonic()
+    with server.connect() as stream, contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        stream.sendall(b"GET /health HTTP/1.1\r\n")
+        while time.monotonic() - start < READ_SECONDS + 10:
+            stream.sendall(b"X-A: b\r\n")
+            time.sleep(0.1)
+    assert time.monotonic() - start < READ_SECONDS + 5
 
 
 def test_clients_that_read_nothing_are_given_up(server: LiveServer) -> None:
@@ -306,6 +318,7 @@ def test_a_server_that_cannot_start_says_why(
     from gdlnn.cli import main
 
     monkeypatch.setenv("PYTHONSAFEPATH", "1")  # the command sets it, for the life of its process
+    monkeypatch.setattr(workers, "_Worker", WorkerHere)
     broken = tmp_path / "broken.gdlnn"
     broken.write_bytes(os.urandom(100))
     port = str(server.address[1])

@@ -20,7 +20,11 @@ struct Forest {
     const std::int32_t *left = nullptr;
     const std::int32_t *right = nullptr;
     const double *values = nullptr; // leaves × n_values
+    int depth = 0;                  // of the deepest leaf, see `largest_depth`
 };
+
+// The depth of the deepest leaf, which contributions need; asked for once, as it visits every node.
+int largest_depth(const Forest &forest, int n_nodes);
 
 struct ForestParams {
     int n_threads = 1;

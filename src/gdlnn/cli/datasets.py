@@ -24,7 +24,7 @@ def datasets(
     ] = None,
     output: Annotated[
         Path | None,
-        opt.output("Write the dataset: NAME.gdlds (saved dataset) or NAME.jsonl (JSON Lines)."),
+        opt.output("Write the dataset as JSON Lines, NAME.jsonl."),
     ] = None,
     label: opt.Label = None,
     smiles: opt.Smiles = None,
@@ -50,7 +50,7 @@ def datasets(
         return
     if output is not None:
         opt.check_output(output, dataset)
-        opt.check_ending(output, ".gdlds", ".jsonl", ".ndjson")
+        opt.check_ending(output, ".jsonl", ".ndjson")
     with opt.given_input(dataset) as source:
         data = resolve_dataset(
             source,
@@ -64,7 +64,8 @@ def datasets(
         )
     data = opt.without_duplicates(data, duplicates)
     if output is not None:
-        _write(data, output, as_json=as_json)
+        data.save(output)
+        echo(f"{output.name}: {len(data)} graphs")
     elif as_json:
         opt.print_json(_as_json(data))
     else:
@@ -143,16 +144,3 @@ def _describe_features(schema: Schema) -> None:
             names = list(feature.values.values())
             shown = ", ".join(names[:MOST_LISTED]) + (", …" if len(names) > MOST_LISTED else "")
             echo(f"{of} feature {feature.name} ({feature.kind})" + (f": {shown}" if names else ""))
-
-
-def _write(data: GraphDataset, output: Path, *, as_json: bool) -> None:
-    from gdlnn.datasets.jsonl import save_jsonl
-
-    if output.suffix.lower() == ".gdlds":
-        data.save(output)
-    else:
-        save_jsonl(data, output)
-    if as_json:
-        opt.print_json({"output": str(output), "graphs": len(data)})
-    else:
-        echo(f"{output.name}: {len(data)} graphs")

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, Literal, get_args
@@ -56,7 +56,7 @@ def checkpoint(what: str) -> Any:
 
 DATASETS = (
     "A name, synthetic:ba-2motifs, a TU folder, a SMILES table (.csv, .tsv, .smi, .xlsx, .parquet), SDF, "
-    "JSON Lines, a saved dataset, or - for a table on standard input."
+    "JSON Lines, or - for a table on standard input."
 )
 Dataset = Annotated[str, typer.Argument(metavar="DATASET", help=DATASETS)]
 Models = Annotated[
@@ -118,7 +118,7 @@ Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print no progress an
 
 
 def check_output(path: Path, *inputs: str | Path, checkpoint: Path | None = None) -> None:
-    """Refuse an output that is a folder, an input, the checkpoint, or in a folder that cannot be written."""
+    """Refuse an output that is a folder, an input, the checkpoint, or that cannot be written."""
     # Path.resolve() raises on a loop of links before Python 3.13.
     if checkpoint is not None and os.path.realpath(checkpoint) == os.path.realpath(path):
         raise WriteError(f"{path.name}: the output would overwrite the checkpoint; choose another --output")
@@ -127,12 +127,28 @@ def check_output(path: Path, *inputs: str | Path, checkpoint: Path | None = None
     for source in _files(inputs):
         if source.is_file() and path.is_file() and source.samefile(path):
             raise WriteError(f"{path.name} would overwrite the input; choose another --output")
-    if path.exists() and not path.is_file():
-        return  # a pipe or a device
-    nearest = next((folder for folder in path.absolute().parents if folder.exists()), Path())
-    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
-        kind = "a folder without write permission" if nearest.is_dir() else "a file"
-        raise WriteError(f"{path.name}: cannot write there: {nearest.name or nearest} is {kind}")
+    if path.is_file() or not path.exists():  # neither a pipe nor a device
+        _try_to_write(path)
+
+
+def _try_to_write(path: Path) -> None:
+    """Create and remove a file and the folders that it lacks; an existing file is left alone."""
+    file = Path(os.path.realpath(path))
+    missing = [folder for folder in file.parents if not folder.exists()]
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if file.exists():
+            tempfile.TemporaryFile(dir=file.parent).close()
+        else:
+            file.touch(exist_ok=False)
+            file.unlink()
+    except OSError as error:
+        reason = f"{file.parent.name} is a file" if file.parent.is_file() else error.strerror
+        raise WriteError(f"{path.name}: cannot be written: {reason}") from error
+    finally:
+        for folder in missing:
+            with suppress(OSError):
+                folder.rmdir()
 
 
 def model_files(model: Path) -> list[Path]:
@@ -143,13 +159,6 @@ def model_files(model: Path) -> list[Path]:
 def is_stdout(path: Path) -> bool:
     """Return whether --output is -, for standard output."""
     return str(path) == "-"
-
-
-def check_stdout(path: Path, as_json: bool) -> bool:
-    """Return whether --output is -, which --json does not go with."""
-    if is_stdout(path) and as_json:
-        raise WriteError("--json: the output goes to standard output too; write it to a file with -o")
-    return is_stdout(path)
 
 
 @contextmanager
@@ -237,7 +246,7 @@ def read_as_trained(
     those stored in the model. To repeat the split of training, the dataset must be complete, so labels are
     read even if unused. `positive` is the label that means the model's second class.
     """
-    known = model.provenance_
+    known = model.training_.provenance
     given["encoding"] = given.get("encoding") or known.get("encoding", "utf-8")
     given["smiles"] = smiles_as_trained(dataset, model, given.get("smiles"), given["encoding"])
     header = table_header(dataset, given["encoding"])
@@ -270,12 +279,12 @@ def _read(
     """Read a dataset; the table of a model of several labels also whole, as its split was made."""
     from gdlnn.datasets.resolve import resolve_dataset
 
-    labels = model.provenance_.get("labels", ())
+    labels = model.training_.provenance.get("labels", ())
     if not labels or not set(labels) <= set(header) or given.get("label") not in labels:
-        return resolve_dataset(dataset, reading=model.reading_, columns=columns, **given), None
+        return resolve_dataset(dataset, reading=model.reading, columns=columns, **given), None
     of_labels = {"missing": given.pop("missing", ()), "threshold": given.pop("threshold", None)}
     label = given.pop("label")
-    whole = resolve_dataset(dataset, reading=model.reading_, columns=[*labels, *columns], **given)
+    whole = resolve_dataset(dataset, reading=model.reading, columns=[*labels, *columns], **given)
     return whole.with_labels(label, where=Path(dataset).name, min_classes=1, **of_labels), whole
 
 
@@ -305,7 +314,7 @@ def _test_set(
     except DatasetError:  # too few graphs of a class to split
         return None
     counts = Counter(() if parts["train"].y is None else parts["train"].y.tolist())
-    return parts["test"] if counts == Counter(model.training_labels_.tolist()) else None
+    return parts["test"] if counts == Counter(model.training_.labels.tolist()) else None
 
 
 def split_columns(split: str) -> list[str]:
@@ -335,7 +344,7 @@ def smiles_as_trained(dataset: str, model: Any, given: str | None, encoding: str
     """Return the column with the SMILES: the given one, else that of training if the table has it."""
     from gdlnn.datasets.resolve import trained_smiles_column
 
-    return trained_smiles_column(Path(dataset), model.provenance_.get("smiles"), given, encoding)
+    return trained_smiles_column(Path(dataset), model.training_.provenance.get("smiles"), given, encoding)
 
 
 def table_header(dataset: str, encoding: str) -> Sequence[str]:

@@ -3,7 +3,7 @@
 `GraphDataset` itself is in `gdlnn.graphs`.
 """
 
-from gdlnn.datasets.jsonl import load_jsonl, save_jsonl
+from gdlnn.datasets.jsonl import load_jsonl
 from gdlnn.datasets.load import load_dataset
 from gdlnn.datasets.molecules import load_sdf, load_smiles
 from gdlnn.datasets.motifs import make_ba_2motifs
@@ -18,5 +18,4 @@ __all__ = [
     "load_tu",
     "make_ba_2motifs",
     "resolve_dataset",
-    "save_jsonl",
 ]

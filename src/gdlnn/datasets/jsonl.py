@@ -1,6 +1,6 @@
-"""JSON Lines: one graph per line, for people and other programs.
+"""JSON Lines: one graph per line, for people and other programs; `GraphDataset.save` writes them.
 
-An optional first line holds the name and the schema.
+An optional first line holds the name, the schema, and how molecules were read.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ import numpy as np
 
 from gdlnn.datasets.opening import read_lines
 from gdlnn.datasets.tables import Row
-from gdlnn.errors import DatasetError, GraphError
-from gdlnn.graphs import Graph, GraphDataset, Origin, Schema, SkippedRow, Table
-from gdlnn.graphs.graph import json_rows
+from gdlnn.errors import DatasetError, GraphError, MatchError
+from gdlnn.graphs import Graph, GraphDataset, Schema, SkippedRow
+from gdlnn.graphs.arrays import GraphArrays
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.graphs.schema import is_unicode, label_array
 from gdlnn.io import bounded
-from gdlnn.io.atomic import atomic_write
 
 if TYPE_CHECKING:
     import os
@@ -32,18 +31,18 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 Widths = tuple[int | None, int | None]
-AHEAD = 100
-"""Graphs at the beginning of a file that show how many features all have."""
 _COLUMNS = ("label", "id", "smiles")
-_KEYS = frozenset({"nodes", "edges", "edge_features", "directed", "label", "id", "name", "smiles"})
+_KEYS = frozenset(
+    {"nodes", "edges", "edge_features", "directed", "label", "id", "name", "smiles", "node_names"}
+)
 
 
 def load_jsonl(path: str | os.PathLike[str], *, on_error: OnError = "raise") -> GraphDataset:
     """Read a dataset of JSON Lines.
 
     Each line is an object: ``nodes`` (a list of feature lists, or of numbers for one feature), ``edges``
-    (pairs from 0), and optionally ``edge_features``, ``directed``, ``label``, ``id``, ``name`` and
-    ``smiles``. A first line with ``"schema"`` or ``"dataset"`` names the features and the dataset.
+    (pairs from 0), and optionally ``edge_features``, ``directed``, ``label``, ``id``, ``name``, ``smiles``
+    and ``node_names``. A first line with ``"schema"`` or ``"dataset"`` names the features and the dataset.
 
     Parameters
     ----------
@@ -55,14 +54,13 @@ def load_jsonl(path: str | os.PathLike[str], *, on_error: OnError = "raise") -> 
     file = Path(path)
     if not file.is_file():
         raise DatasetError(f"{file.name}: no such file; expected JSON Lines")
-    kind, lines = open_jsonl(file, AHEAD)
+    kind, lines = open_jsonl(file)
     graphs: list[Graph] = []
     values: list[tuple[Any, ...]] = []
     skipped: list[SkippedRow] = []
     for row in map(kind.read_with_label, lines):
         if row.graph is not None:
-            title = row.graph.name or f"{kind.name}/{len(graphs)}"
-            graphs.append(row.graph._renamed(kind.schema, title))
+            graphs.append(row.graph)
             values.append(row.cells)
         elif on_error == "raise":
             raise DatasetError(f"{file.name}, {row.reason}")
@@ -77,24 +75,31 @@ def load_jsonl(path: str | os.PathLike[str], *, on_error: OnError = "raise") -> 
         _column(list(cells), key, file.name)
         for key, cells in zip(_COLUMNS, zip(*values, strict=True), strict=True)
     )
-    table = Table(ids and list(map(str, ids)), smiles and list(map(str, smiles)))
-    origin = Origin(skipped=skipped, reading=MoleculeReader.of_schema(kind.schema))
-    try:
+    titles = [graph.name or f"{kind.name}/{i}" for i, graph in enumerate(graphs)]
+    try:  # as arrays, so that graphs without nodes or edges get as many features as the others
+        graphs = GraphArrays.of(graphs).graphs(kind.schema, titles, [graph.node_names for graph in graphs])
         y = None if labels is None else label_array(labels, "labels")
-        return GraphDataset(graphs, y, kind.schema, kind.name, table=table, origin=origin)
-    except GraphError as error:
+        return GraphDataset(
+            *(graphs, y, kind.schema, kind.name),
+            ids=ids and list(map(str, ids)),
+            smiles=smiles and list(map(str, smiles)),
+            skipped=skipped,
+            reading=kind.reading or MoleculeReader.of_schema(kind.schema),
+        )
+    except (GraphError, MatchError) as error:
         raise DatasetError(f"{file.name}: {error}") from error
 
 
 @dataclass(frozen=True)
 class JsonlKind:
-    """What the graphs of a file have in common; a width is None if it is not known."""
+    """What the graphs of a file have in common; a width or a direction is None if it is not known."""
 
     name: str
     schema: Schema | None
     widths: Widths
-    directed: bool
+    directed: bool | None
     has_smiles: bool
+    reading: MoleculeReader | None = None
 
     def read(self, row: Row) -> Row:
         """Return a line with its graph, identifier and SMILES, or with the reason why it cannot be read."""
@@ -111,7 +116,7 @@ class JsonlKind:
 
     def _read(self, number: int, line: str, where: str) -> Row:
         values = _graph_object(line, where)
-        graph = _graph(values, self.schema, None, where, self.widths)
+        graph = _graph(values, self.schema, where, self.widths)
         for what, expected, got in (
             ("node feature(s)", self.widths[0], graph.node_features.shape[1]),
             ("edge feature(s)", self.widths[1], graph.edge_features.shape[1]),
@@ -126,26 +131,27 @@ class JsonlKind:
         return Row(number, key, smiles, graph, cells=cells)
 
 
-def open_jsonl(file: Path, ahead: int, widths: Widths = (None, None)) -> tuple[JsonlKind, Iterator[Row]]:
-    """Return what the first `ahead` graphs of a file have in common, and its lines as rows that are not read.
+def open_jsonl(file: Path, widths: Widths = (None, None)) -> tuple[JsonlKind, Iterator[Row]]:
+    """Return what the header and the first graph of a file say, and its lines as rows that are not read.
 
-    `widths` are the numbers of node and edge features if those graphs do not tell. The key of a row that is
-    not read is its place in the file.
+    `widths` are the numbers of node and edge features if those do not tell. The key of a row that is not read
+    is its place in the file.
     """
-    name, schema = file.name.split(".")[0], None
+    name, schema, reading = file.name.split(".")[0], None, None
     lines = ((n, line, bad) for n, (line, bad) in enumerate(read_lines(file), start=1) if bad or line.strip())
-    first = list(islice(lines, ahead))
-    found = [None if bad else _row_or_none(line) for _, line, bad in first]
-    if found and found[0] is not None and _is_header(found[0]):
-        schema, name = _header(found.pop(0) or {}, name, f"{file.name}, line {first.pop(0)[0]}")
-    rows = [row for row in found if row is not None and "nodes" in row and "edges" in row]
-    directed = [row.get("directed") is True for row in rows if row["edges"]]
+    first = list(islice(lines, 2))
+    found = [{} if bad else _object_or_empty(line) for _, line, bad in first]
+    if found and "nodes" not in found[0] and ("schema" in found[0] or "dataset" in found[0]):
+        schema, reading = _header(found[0], f"{file.name}, line {first.pop(0)[0]}")
+        name = str(found.pop(0).get("dataset", name))
+    row = found[0] if found else {}
     kind = JsonlKind(
         name,
         schema,
-        _widths(rows, schema, widths),
-        2 * sum(directed) > len(directed),  # one bad line does not make all others bad
-        any(row.get("smiles") is not None for row in rows),
+        _widths(row, schema, widths),
+        row.get("directed") is True if row.get("edges") else None,
+        row.get("smiles") is not None,
+        reading,
     )
     return kind, (
         Row(number, "", reason=f"line {place}: {bad}") if bad else Row(number, f"line {place}", text=line)
@@ -153,15 +159,11 @@ def open_jsonl(file: Path, ahead: int, widths: Widths = (None, None)) -> tuple[J
     )
 
 
-def _row_or_none(line: str) -> dict[str, Any] | None:
+def _object_or_empty(line: str) -> dict[str, Any]:
     try:
         return _object(line, "")
     except DatasetError:
-        return None
-
-
-def _is_header(row: dict[str, Any]) -> bool:
-    return "nodes" not in row and ("schema" in row or "dataset" in row)
+        return {}
 
 
 def _object(line: str, where: str) -> dict[str, Any]:
@@ -176,12 +178,15 @@ def _object(line: str, where: str) -> dict[str, Any]:
     return row
 
 
-def _header(row: dict[str, Any], name: str, where: str) -> tuple[Schema | None, str]:
+def _header(row: dict[str, Any], where: str) -> tuple[Schema | None, MoleculeReader | None]:
+    schema, reading = row.get("schema"), row.get("reading")
     try:
-        schema = Schema.from_json(row["schema"]) if row.get("schema") is not None else None
+        return (
+            None if schema is None else Schema.from_json(schema),
+            None if reading is None else MoleculeReader.from_json(reading),
+        )
     except (KeyError, TypeError, ValueError) as error:
         raise DatasetError(f"{where}: schema: expected node and edge features, got {error}") from error
-    return schema, str(row.get("dataset", name))
 
 
 def _graph_object(line: str, where: str) -> dict[str, Any]:
@@ -203,26 +208,24 @@ def _rows_of_lists(nodes: Any) -> Any:
     return nodes
 
 
-def _widths(rows: list[dict[str, Any]], schema: Schema | None, unknown: Widths) -> Widths:
-    """Return how many node and edge features there are: an empty list does not tell."""
+def _widths(row: dict[str, Any], schema: Schema | None, unknown: Widths) -> Widths:
+    """Return how many node and edge features a line shows: an empty list does not tell."""
     if schema is not None:
         return len(schema.node), len(schema.edge)
-    nodes = _first_width([_rows_of_lists(row["nodes"]) for row in rows])
-    edges = _first_width([row.get("edge_features") for row in rows])
-    if edges is None and any(row["edges"] for row in rows):
+    nodes, edges = _width(_rows_of_lists(row.get("nodes"))), _width(row.get("edge_features"))
+    if edges is None and row.get("edges"):
         edges = 0
     return unknown[0] if nodes is None else nodes, unknown[1] if edges is None else edges
 
 
-def _first_width(tables: list[Any]) -> int | None:
-    """Return the length of the first row of any table, or None if there is no row."""
-    firsts = (table[0] for table in tables if isinstance(table, list) and table)
-    return next((len(first) for first in firsts if isinstance(first, list)), None)
+def _width(table: Any) -> int | None:
+    return len(table[0]) if isinstance(table, list) and table and isinstance(table[0], list) else None
 
 
-def _graph(row: dict[str, Any], schema: Schema | None, name: str | None, where: str, widths: Widths) -> Graph:
-    nodes, features = _rows_of_lists(row["nodes"]), row.get("edge_features")
-    called = row.get("name", name)
+def _graph(row: dict[str, Any], schema: Schema | None, where: str, widths: Widths) -> Graph:
+    nodes, features, names = _rows_of_lists(row["nodes"]), row.get("edge_features"), row.get("node_names")
+    if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        raise DatasetError(f"{where}: node_names: expected a list of text, got {names!r:.60}")
     try:
         return Graph(
             np.zeros((0, widths[0] or 0)) if nodes == [] else nodes,
@@ -230,7 +233,8 @@ def _graph(row: dict[str, Any], schema: Schema | None, name: str | None, where: 
             np.zeros((0, widths[1] or 0)) if not features and row["edges"] == [] else features,
             directed=row.get("directed", False),
             schema=schema,
-            name=None if called is None else str(called),
+            name=None if row.get("name") is None else str(row["name"]),
+            node_names=names,
         )
     except (GraphError, TypeError, ValueError, OverflowError) as error:
         raise DatasetError(f"{where}: {error}") from error
@@ -249,38 +253,3 @@ def _column(values: list[Any], key: str, file: str) -> list[Any] | None:
     if bad is not None:
         raise DatasetError(f"{file}: graph {bad}: {key}: expected a number or text, got {values[bad]!r}")
     return values
-
-
-def save_jsonl(dataset: GraphDataset, path: str | os.PathLike[str]) -> None:
-    """Write a dataset as JSON Lines; the file appears once it is complete."""
-    header = {
-        "dataset": dataset.name,
-        "schema": None if dataset.schema is None else dataset.schema.to_json(),
-    }
-    y = None if dataset.y is None else dataset.y.tolist()
-    with atomic_write(Path(path)) as file:
-        file.write(json.dumps(header, ensure_ascii=False).encode() + b"\n")
-        for i, graph in enumerate(dataset.graphs):
-            row = graph_json(graph)
-            for key, column in (("label", y), ("id", dataset.ids), ("smiles", dataset.smiles)):
-                if column is not None:
-                    row[key] = column[i]
-            if graph.name is not None:
-                row["name"] = graph.name
-            file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
-
-
-def graph_json(graph: Graph) -> dict[str, Any]:
-    """Return the nodes and edges of a graph as on a line of JSON Lines."""
-    row: dict[str, Any] = {"nodes": _numbers(graph.node_features), "edges": graph.edges.tolist()}
-    if graph.edge_features.shape[1]:
-        row["edge_features"] = _numbers(graph.edge_features)
-    if graph.directed:
-        row["directed"] = True
-    return row
-
-
-def _numbers(matrix: np.ndarray) -> list[Any]:
-    """Write whole numbers without a point: shorter, and easier to read."""
-    whole = bool((matrix == np.floor(matrix)).all()) and bool((np.abs(matrix) < 2**53).all())
-    return json_rows(matrix.astype(np.int64) if whole else matrix)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import logging
 import os
 import shutil
@@ -27,20 +26,17 @@ from gdlnn.datasets.registry import (
     checksums,
     source_of,
 )
-from gdlnn.datasets.tu import SUFFIXES, load_tu, tu_prefix
+from gdlnn.datasets.tu import load_tu, tu_prefix
 from gdlnn.errors import DatasetError, DownloadError, WriteError
-from gdlnn.graphs import storage
+from gdlnn.graphs.molecules import molecule_schema
 from gdlnn.graphs.splits import checked_split
 from gdlnn.io import bounded
 from gdlnn.io.bounded import BadArchiveError, read_members
-from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     from gdlnn.graphs import GraphDataset
     from gdlnn.graphs.graph import IntArray
 
-READER_VERSION = 2
-"""Increased when readers return different graphs for the same files, so that caches are rebuilt."""
 RETRIES = 2
 TIMEOUT = 30.0
 """Seconds without data after which a connection counts as stalled."""
@@ -52,9 +48,9 @@ def load_dataset(
 ) -> GraphDataset:
     """Load one of the nine datasets of the paper, or a TU dataset on this machine, by its name.
 
-    The files are searched for in `root`, in the folder named by GDLNN_DATA, and in the cache; then the same
-    places are searched for a saved dataset ``NAME.gdlds``. If nothing is found, one of the nine is downloaded
-    into the cache; any other name is an error, and never leaves the machine.
+    The files are searched for in `root`, in the folder named by GDLNN_DATA, and in the cache. If nothing is
+    found, one of the nine is downloaded into the cache; any other name is an error, and never leaves the
+    machine.
 
     Parameters
     ----------
@@ -67,35 +63,24 @@ def load_dataset(
     """
     source = source_of(name)
     found = find_dataset(source, root)
-    if found is not None and found.is_file():
-        return storage.load(found)
     if found is None:
         if not download or source.name not in REGISTRY:
             raise DatasetError(_not_at_hand(source, root))
         found = fetch(source)
-    return _read_folder(source, found)
+    return _parse(source, found)
 
 
 def find_dataset(source: Source, root: str | os.PathLike[str] | None = None) -> Path | None:
-    """Return the folder with a dataset's files, or the file of a saved dataset, or None.
-
-    A saved dataset of molecules can be read without RDKit.
-    """
+    """Return the folder with a dataset's files, or None."""
+    files = [source.file] if source.kind == "smiles" else [f"{source.tu_prefix}_A.txt"]
+    if source.kind == "ba-2motifs":
+        files.append(source.file)
     given = [root, os.environ.get("GDLNN_DATA"), raw_folder()]
-    parents = [Path(folder) for folder in given if folder]
-    for parent in parents:
+    for parent in (Path(place) for place in given if place):
         for folder in (parent / source.name, parent / source.tu_prefix, parent):
-            if _source_file(source, folder).is_file():
+            if any((folder / file).is_file() for file in files):
                 return folder
-    saved = (parent / f"{source.name}.gdlds" for parent in parents)
-    return next((file for file in saved if file.is_file()), None)
-
-
-def _source_file(source: Source, folder: Path) -> Path:
-    """Return the file that a folder with the dataset must have."""
-    text = folder / f"{source.tu_prefix}_A.txt"
-    published = source.kind == "smiles" or (source.kind == "ba-2motifs" and not text.is_file())
-    return folder / source.file if published else text
+    return None
 
 
 def _not_at_hand(source: Source, root: str | os.PathLike[str] | None) -> str:
@@ -109,43 +94,6 @@ def _not_at_hand(source: Source, root: str | os.PathLike[str] | None) -> str:
     )
 
 
-def _read_folder(source: Source, folder: Path) -> GraphDataset:
-    """Read a dataset's files, or their parsed form in the cache: reading BBBP anew takes seconds."""
-    cached = cache_folder() / "parsed" / f"{source.name}-{_digest(source, folder)}.gdlds"
-    if cached.is_file():
-        try:
-            return storage.load(cached)
-        except DatasetError as error:
-            logger.info("cache: %s; reading the files again", error)
-    dataset = _parse(source, folder)
-    try:
-        storage.save(dataset, cached)
-        for old in cached.parent.glob(f"{source.name}-{'?' * 32}.gdlds"):
-            if old != cached:
-                old.unlink(missing_ok=True)
-    except OSError as error:  # a cache that cannot be written only costs time
-        logger.info("cache: cannot store %s: %s", source.name, error.strerror)
-    return dataset
-
-
-def _digest(source: Source, folder: Path) -> str:
-    """Return a hash of the files, and of the versions of everything that reads them."""
-    text = (f"{source.tu_prefix}_{suffix}.txt" for suffix in SUFFIXES)
-    names = [SPLIT_FILE, _source_file(source, folder).name, *(text if source.kind != "smiles" else ())]
-    digest = hashlib.blake2b(f"{package_version()} {READER_VERSION}".encode(), digest_size=16)
-    if source.kind == "smiles":  # releases of RDKit may perceive molecules differently
-        versions = importlib.metadata.distributions(name="rdkit")
-        digest.update(next((found.version for found in versions), "none").encode())
-    for path in sorted({folder / name for name in names}):
-        if path.is_file():
-            try:
-                content = hashlib.blake2b(path.read_bytes()).digest()
-            except OSError as error:
-                raise DatasetError(f"{path.name}: cannot be read: {error.strerror}") from error
-            digest.update(path.name.encode() + b"\0" + content)
-    return digest.hexdigest()
-
-
 def _parse(source: Source, folder: Path) -> GraphDataset:
     if source.kind == "smiles":
         dataset = load_smiles(
@@ -154,8 +102,8 @@ def _parse(source: Source, folder: Path) -> GraphDataset:
             source.label,
             features="ogb",  # as published
             name=source.name,
-            classes=CLASSES[source.name],
         )
+        dataset = dataset.with_schema(molecule_schema(CLASSES[source.name], "ogb"))
     elif (folder / f"{source.tu_prefix}_A.txt").is_file():
         if tu_prefix(folder) != source.tu_prefix:
             raise DatasetError(
@@ -186,14 +134,9 @@ def read_split(path: Path, n: int) -> dict[str, IntArray] | None:
 # --- downloads --------------------------------------------------------------------------------------------
 
 
-def cache_folder() -> Path:
-    """Return the cache folder: GDLNN_CACHE where it is set, else where the system keeps caches."""
-    return Path(os.environ.get("GDLNN_CACHE") or user_cache_path("gdlnn", appauthor=False))
-
-
 def raw_folder() -> Path:
-    """Return the folder of downloaded files."""
-    return cache_folder() / "raw"
+    """Return the folder of downloaded files, in GDLNN_CACHE or where the system keeps caches."""
+    return Path(os.environ.get("GDLNN_CACHE") or user_cache_path("gdlnn", appauthor=False)) / "raw"
 
 
 def fetch(source: Source) -> Path:

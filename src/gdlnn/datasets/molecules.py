@@ -6,25 +6,35 @@ import contextlib
 import io
 import logging
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from gdlnn.datasets.opening import byte_lines
-from gdlnn.datasets.tables import UTF8, Row, open_table
+from gdlnn.datasets.tables import UTF8, Row, open_table, table_suffix
 from gdlnn.errors import DatasetError, GraphError, require
-from gdlnn.graphs import Graph, GraphDataset, Origin, SkippedRow, Table
-from gdlnn.graphs.chem import chem, record_problem, smiles_problem, without_messages
-from gdlnn.graphs.molecules import Fragments, MoleculeFeatures, MoleculeReader, Standardize
+from gdlnn.graphs import GraphDataset, SkippedRow
+from gdlnn.graphs.molecules import (
+    Fragments,
+    MoleculeFeatures,
+    MoleculeReader,
+    Standardize,
+    chem,
+    record_problem,
+    smiles_problem,
+    without_messages,
+)
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
+    from gdlnn.datasets.tables import TableFile
     from gdlnn.graphs.labels import Threshold
 
 OnError = Literal["skip", "raise"]
+SDF_SUFFIXES = (".sdf", ".sd", ".mol")
 FIRST_RECORDS = 100
 """Records whose properties are the columns of an SDF file."""
 _PROPERTY = re.compile(r"^>.*?<([^>\n]+)>", re.MULTILINE)
@@ -35,9 +45,6 @@ _POSITION = re.compile(r"mistakes around position ([0-9]+)")
 MAX_RECORD = 16 << 20
 """Maximum size of an SDF record, in bytes."""
 logger = logging.getLogger(__name__)
-
-
-# --- tables of SMILES -------------------------------------------------------------------------------------
 
 
 def load_smiles(
@@ -56,18 +63,18 @@ def load_smiles(
     columns: Sequence[str] = (),
     encoding: str = UTF8,
     name: str | None = None,
-    classes: Mapping[Any, str] | None = None,
 ) -> GraphDataset:
-    """Read a table of SMILES as a dataset of molecules.
+    """Read a table of SMILES, or an SDF file, as a dataset of molecules.
 
     Parameters
     ----------
     path
-        A table: .csv, .tsv, .txt or .smi, plain or .gz, .xlsx (the first sheet) or .parquet; or a pandas
-        DataFrame.
+        A table: .csv, .tsv, .txt or .smi, plain or .gz, .xlsx (the first sheet) or .parquet; .sdf or .mol,
+        plain or .gz, whose properties are columns; or a pandas DataFrame.
     smiles, label, id
         The columns with the SMILES, the label and an identifier; without `label` the dataset has no labels.
-        Numbers from 1 for a table without a header line. `smiles` None: the column called smiles.
+        Numbers from 1 for a table without a header line. `smiles` None: the column called smiles. The title
+        of a record is the identifier where `id` is None and every record has one.
     features, fragments, standardize
         How molecules are converted to graphs, see `MoleculeReader`; stored in models trained on the dataset.
     on_error
@@ -76,37 +83,115 @@ def load_smiles(
     min_classes
         Minimum number of distinct labels; 1 accepts a table with only one class.
     missing, threshold
-        Cells that mean "no label", and the threshold for a column of numbers: see `LabelReader`.
+        Cells that mean "no label", and the threshold for a column of numbers: see `read_labels`.
     columns
         Other columns to keep in ``.columns``, such as a date to split by or a weight.
     encoding
         How the text of the table is encoded.
-    name, classes
-        The names of the dataset and its classes.
+    name
+        The name of the dataset.
     """
-    source = path if hasattr(path, "iloc") else Path(path)
-    table = open_table(source, (smiles, label, id, *columns), encoding)
-    smiles = table.smiles_column() if smiles is None else smiles
-    if id is None and table.named_ids:
-        id, with_ids = "name", None  # if every row has one
-    else:
-        with_ids = id is not None
-    further = [*dict.fromkeys([*columns, *([label] if label is not None else [])])]
-    wanted = [smiles, *([id] if id is not None else []), *further]
+    if on_error not in get_args(OnError):
+        raise DatasetError(f"on_error: expected {' or '.join(get_args(OnError))}, got {on_error!r}")
     reading = MoleculeReader(features, fragments, standardize)
+    further = [*dict.fromkeys([*columns, *([label] if label is not None else [])])]
+    provenance: dict[str, Any] = {}
+    rows: Iterator[Row]
+    if not hasattr(path, "iloc") and table_suffix(Path(path)) in SDF_SUFFIXES:
+        file, unit, titles = Path(path), "record", id is None
+        if not file.is_file():
+            raise DatasetError(f"{file.name}: no such file; expected an SDF file")
+        rows = (sdf_row(row, columns=further, id=id, reading=reading) for row in read_records(file))
+    else:
+        source = path if hasattr(path, "iloc") else Path(path)
+        table = open_table(source, (smiles, label, id, *columns), encoding)
+        smiles = table.smiles_column() if smiles is None else smiles
+        file, unit, titles = table.path, "row", id is None and table.named_ids
+        rows = _smiles_rows(table, smiles, "name" if titles else id, further, reading)
+        provenance = {"smiles": smiles} if smiles in table.header else {}
+    report = _Report(file.name, unit, on_error)
+    title = file.name.split(".")[0] if name is None else name
+    read: list[Row] = []
+    for row in rows:
+        if row.graph is not None:
+            read.append(row)
+        else:
+            report.skip([SkippedRow(row.number, row.smiles or "", row.reason)])
+    if not read:
+        report.end(0)
+    ids = [row.key or "" for row in read]
+    schema = reading.schema()
+    data = GraphDataset(
+        [row.graph._renamed(schema, row.key or f"{title}/{i}") for i, row in enumerate(read) if row.graph],
+        *(None, schema, title),
+        ids=ids if id is not None or (titles and all(ids)) else None,
+        smiles=[row.smiles or "" for row in read],
+        columns={column: [row.cells[i] for row in read] for i, column in enumerate(further)},
+        skipped=report.skipped,
+        reading=reading,
+        provenance=provenance,
+    )
+    if label is not None:
+        options: dict[str, Any] = {"missing": missing, "threshold": threshold, "min_classes": min_classes}
+        data = data.with_labels(label, where=file.name, **options)
+        report.skip(sorted(set(data.skipped) - set(report.skipped)))
+    data.columns = {column: cells for column, cells in data.columns.items() if column in columns}
+    report.end(len(data))
+    return data
 
-    def rows() -> Iterator[Row]:
-        for row in table.rows(wanted):
-            if row.reason:
-                raise DatasetError(f"{table.path.name}, {row.reason}")
-            text, *cells = row.cells
-            key = None if id is None else cells.pop(0)
-            yield smiles_row(row._replace(smiles=text, key=key, cells=tuple(cells)), reading=reading)
 
-    provenance = {"smiles": smiles} if smiles in table.header else {}
-    collector = _Collector(table.path, "row", further, label, reading, on_error, provenance)
-    data = collector.dataset(rows(), name, classes, with_ids=with_ids)
-    return collector.labeled(data, columns, missing, threshold, min_classes)
+def load_sdf(
+    path: str | os.PathLike[str], label: str | None = None, id: str | None = None, **options: Any
+) -> GraphDataset:
+    """Read an SDF file; `label` and `id` are properties, and options are those of `load_smiles`."""
+    return load_smiles(path, None, label, id, **options)
+
+
+@dataclass(frozen=True)
+class _Report:
+    """What is said of the rows of a file that are skipped."""
+
+    file: str
+    unit: str
+    on_error: OnError
+    skipped: list[SkippedRow] = field(default_factory=list)
+
+    def skip(self, rows: Sequence[SkippedRow]) -> None:
+        """Note rows, or raise an error that names the first."""
+        if rows and self.on_error == "raise":
+            row, value, reason = rows[0]
+            raise DatasetError(f"{self.file}, {self.unit} {row}: {value!r} cannot be read: {reason}")
+        self.skipped.extend(rows)
+
+    def end(self, n_read: int) -> None:
+        """Log how many rows were skipped; raise if none was read."""
+        unit, skipped, total = self.unit, sorted(self.skipped), n_read + len(self.skipped)
+        if not total:
+            raise DatasetError(f"{self.file}: expected at least one {unit}, got none")
+        if not n_read:
+            row, value, reason = skipped[0]
+            raise DatasetError(
+                f"{self.file}: expected at least one {unit} that parses, got none of {total}; "
+                f"the first is {unit} {row} ({value!r}: {reason})"
+            )
+        if skipped:
+            logger.warning(
+                "%s: skipped %d of %d %ss, the first is %s %d (%r: %s); list them with `gdlnn datasets`, "
+                "in Python with `.skipped`",
+                *(self.file, len(skipped), total, unit, unit),
+                *skipped[0],
+            )
+
+
+def _smiles_rows(
+    table: TableFile, smiles: str, id: str | None, further: Sequence[str], reading: MoleculeReader
+) -> Iterator[Row]:
+    for row in table.rows([smiles, *([id] if id is not None else []), *further]):
+        if row.reason:
+            raise DatasetError(f"{table.path.name}, {row.reason}")
+        text, *cells = row.cells
+        key = None if id is None else cells.pop(0)
+        yield smiles_row(row._replace(smiles=text, key=key, cells=tuple(cells)), reading=reading)
 
 
 def smiles_row(row: Row, *, reading: MoleculeReader) -> Row:
@@ -158,46 +243,6 @@ def _syntax_error(rd: Any, text: str) -> str:
 
 
 # --- SDF and Mol files ------------------------------------------------------------------------------------
-
-
-def load_sdf(
-    path: str | os.PathLike[str],
-    label: str | None = None,
-    id: str | None = None,
-    *,
-    features: MoleculeFeatures = "default",
-    fragments: Fragments = "all",
-    standardize: Standardize = "none",
-    on_error: OnError = "skip",
-    min_classes: int = 2,
-    missing: Sequence[str] = (),
-    threshold: Threshold = None,
-    columns: Sequence[str] = (),
-    name: str | None = None,
-) -> GraphDataset:
-    """Read an SDF file, plain or .gz, as a dataset of molecules.
-
-    Hydrogens that the file lists become implicit, as in SMILES.
-
-    Parameters
-    ----------
-    path
-        The file.
-    label, id
-        The properties with the label and an identifier; the record's title is the identifier where `id` is
-        None and every record has one.
-    features, fragments, standardize, on_error, min_classes, missing, threshold, columns, name
-        As for `load_smiles`; columns are properties.
-    """
-    file = Path(path)
-    if not file.is_file():
-        raise DatasetError(f"{file.name}: no such file; expected an SDF file")
-    reading = MoleculeReader(features, fragments, standardize)
-    further = [*dict.fromkeys([*columns, *([label] if label is not None else [])])]
-    rows = (sdf_row(row, columns=further, id=id, reading=reading) for row in read_records(file))
-    collector = _Collector(file, "record", further, label, reading, on_error, {})
-    data = collector.dataset(rows, name, None, with_ids=None if id is None else True)
-    return collector.labeled(data, columns, missing, threshold, min_classes)
 
 
 def sdf_row(row: Row, *, columns: Sequence[str] = (), id: str | None, reading: MoleculeReader) -> Row:
@@ -273,9 +318,6 @@ def _record(number: int, lines: list[bytes], size: int) -> Row:
         return Row(number, text=data.decode("latin-1"))
 
 
-# --- both -------------------------------------------------------------------------------------------------
-
-
 def _with_graph(row: Row, molecule: Any, reason: str, reading: MoleculeReader) -> Row:
     if molecule is None:
         return row._replace(key="", reason=reason)
@@ -283,97 +325,3 @@ def _with_graph(row: Row, molecule: Any, reason: str, reading: MoleculeReader) -
         return row._replace(graph=reading.graph(molecule, name=row.key or None))
     except GraphError as error:
         return row._replace(key="", reason=str(error))
-
-
-@dataclass(frozen=True)
-class _Collector:
-    """Collects the rows of a file for a dataset."""
-
-    file: Path
-    unit: str
-    columns: Sequence[str]
-    label: str | None
-    reading: MoleculeReader
-    on_error: OnError
-    provenance: Mapping[str, Any]
-
-    def __post_init__(self) -> None:
-        if self.on_error not in get_args(OnError):
-            raise DatasetError(f"on_error: expected {' or '.join(get_args(OnError))}, got {self.on_error!r}")
-
-    def dataset(
-        self,
-        rows: Iterable[Row],
-        name: str | None,
-        classes: Mapping[Any, str] | None,
-        *,
-        with_ids: bool | None,
-    ) -> GraphDataset:
-        """Return the dataset of the rows, without labels; `with_ids` None: if every row has one."""
-        schema = self.reading.schema(classes)
-        title = self.file.name.split(".")[0] if name is None else name
-        graphs: list[Graph] = []
-        read: list[Row] = []
-        skipped: list[SkippedRow] = []
-        for row in rows:
-            if row.graph is not None:
-                graphs.append(row.graph._renamed(schema, row.key or f"{title}/{len(graphs)}"))
-                read.append(row)
-            else:
-                skipped.append(SkippedRow(row.number, row.smiles or "", row.reason))
-                self._raise(skipped)
-        self._report(skipped if not read else [], len(graphs))
-        ids = [row.key or "" for row in read]
-        table = Table(
-            ids if with_ids or (with_ids is None and all(ids)) else None,
-            [row.smiles or "" for row in read],
-            {column: [row.cells[i] for row in read] for i, column in enumerate(self.columns)},
-        )
-        origin = Origin(skipped=skipped, reading=self.reading, provenance=self.provenance)
-        return GraphDataset(graphs, None, schema, title, table=table, origin=origin)
-
-    def labeled(
-        self,
-        data: GraphDataset,
-        kept: Sequence[str],
-        missing: Sequence[str],
-        threshold: Threshold,
-        min_classes: int,
-    ) -> GraphDataset:
-        """Return the rows that have a label, if one was asked for, with the columns to keep."""
-        if self.label is not None:
-            data = data.with_labels(
-                self.label,
-                missing=missing,
-                threshold=threshold,
-                min_classes=min_classes,
-                where=self.file.name,
-            )
-            self._raise([row for row in data.skipped if row.reason.startswith("no label")])
-        data.columns = {column: cells for column, cells in data.columns.items() if column in kept}
-        self._report(data.skipped, len(data))
-        return data
-
-    def _raise(self, skipped: Sequence[SkippedRow]) -> None:
-        if skipped and self.on_error == "raise":
-            row, value, reason = skipped[0]
-            raise DatasetError(f"{self.file.name}, {self.unit} {row}: {value!r} cannot be read: {reason}")
-
-    def _report(self, skipped: Sequence[SkippedRow], n_read: int) -> None:
-        """Log how many rows were skipped; raise if none was read."""
-        file, unit, total = self.file.name, self.unit, n_read + len(skipped)
-        if not total:
-            raise DatasetError(f"{file}: expected at least one {unit}, got none")
-        if not n_read:
-            row, value, reason = skipped[0]
-            raise DatasetError(
-                f"{file}: expected at least one {unit} that parses, got none of {total}; "
-                f"the first is {unit} {row} ({value!r}: {reason})"
-            )
-        if skipped:
-            logger.warning(
-                "%s: skipped %d of %d %ss, the first is %s %d (%r: %s); list them with `gdlnn datasets`, "
-                "in Python with `.skipped`",
-                *(file, len(skipped), total, unit, unit),
-                *skipped[0],
-            )

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+import codecs
 import pickle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gdlnn.datasets.opening import readable
 from gdlnn.datasets.registry import SCHEMAS
 from gdlnn.errors import DatasetError
-from gdlnn.graphs import Graph, GraphDataset, Table
+from gdlnn.graphs import Graph, GraphDataset
 from gdlnn.graphs.arrays import GraphArrays, offsets_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gdlnn.graphs.graph import BoolArray, IntArray
+    from gdlnn.graphs.graph import IntArray
 
 BASE_NODES = 20
 CYCLE = ((0, 1), (1, 2), (2, 3), (3, 4), (0, 4))
 HOUSE = ((0, 1), (1, 2), (2, 3), (0, 3), (0, 4), (1, 4))
-MOTIF_NODES = slice(20, 25)
+MOTIF_NODES = range(20, 25)
 """The nodes of the motif in the published BA-2Motifs."""
 MAX_PICKLE = 256 << 20
-_ARRAY_MODULES = ("numpy.core.multiarray", "numpy._core.multiarray")
+_IN_PICKLES: dict[tuple[str, str], Any] = {
+    ("numpy", "ndarray"): np.ndarray,
+    ("numpy", "dtype"): np.dtype,
+    ("_codecs", "encode"): codecs.encode,
+    **{
+        (module, "_reconstruct"): lambda *_: np.zeros(0)  # filled by what follows
+        for module in ("numpy.core.multiarray", "numpy._core.multiarray")
+    },
+}
+"""The names in a pickle of plain arrays."""
 
 
 # --- BA-2Motifs, generated --------------------------------------------------------------------------------
@@ -68,8 +77,8 @@ def make_ba_2motifs(n: int = 1000, random_state: int = 0) -> GraphDataset:
         node_mask[place[BASE_NODES:]] = True
         node_masks.append(node_mask)
         edge_masks.append(in_motif[order])
-    table = Table(node_masks=node_masks, edge_masks=edge_masks)
-    return GraphDataset(graphs, y, schema, "synthetic:ba-2motifs", table=table)
+    masks: dict[str, Any] = {"node_masks": node_masks, "edge_masks": edge_masks}
+    return GraphDataset(graphs, y, schema, "synthetic:ba-2motifs", **masks)
 
 
 def preferential_tree(rng: np.random.Generator, n_nodes: int = BASE_NODES) -> IntArray:
@@ -86,32 +95,14 @@ def preferential_tree(rng: np.random.Generator, n_nodes: int = BASE_NODES) -> In
 # --- BA-2Motifs, the published pickle ---------------------------------------------------------------------
 
 
-def _reconstruct(subtype: Any, shape: Any, dtype: Any) -> npt.NDArray[Any]:
-    """Make the empty array that a pickled array is then filled into."""
-    if subtype is not np.ndarray or shape != (0,):
-        raise pickle.UnpicklingError("an array that is not a plain one")
-    return np.ndarray(shape, dtype)
-
-
-def _encode(text: Any, encoding: Any = "latin1") -> bytes:
-    """Turn text back into bytes, as protocol 2 writes them."""
-    if not isinstance(text, str) or encoding != "latin1":
-        raise pickle.UnpicklingError(f"the encoding {encoding!r}")
-    return text.encode("latin1")
-
-
 class ArrayUnpickler(pickle.Unpickler):
     """An unpickler for plain NumPy arrays in lists and tuples; every other name is refused."""
 
     def find_class(self, module: str, name: str) -> Any:
         """Return the few names that an array needs."""
-        if module in _ARRAY_MODULES and name == "_reconstruct":
-            return _reconstruct
-        if module == "numpy" and name in ("ndarray", "dtype"):
-            return getattr(np, name)
-        if module == "_codecs" and name == "encode":
-            return _encode
-        raise pickle.UnpicklingError(f"{module}.{name}")
+        if (module, name) not in _IN_PICKLES:
+            raise pickle.UnpicklingError(f"{module}.{name}")
+        return _IN_PICKLES[module, name]
 
 
 def read_array_pickle(path: Path) -> Any:
@@ -146,6 +137,7 @@ def load_ba_2motifs_pickle(path: Path) -> GraphDataset:
         np.stack([u, v], axis=1),
         np.zeros((len(graph), 0)),
         offsets_of(np.bincount(graph, minlength=n).astype(np.int64)),
+        np.zeros(n, dtype=bool),
     ).with_degrees()
     names = [f"BA_2Motifs/{i}" for i in range(n)]
     return GraphDataset(arrays.graphs(None, names), np.argmax(onehot, axis=1), None, "BA-2Motifs")
@@ -153,13 +145,9 @@ def load_ba_2motifs_pickle(path: Path) -> GraphDataset:
 
 def mark_motif_nodes(dataset: GraphDataset) -> None:
     """Mark nodes 20 to 24 of the published BA-2Motifs, and the edges among them."""
-    node_masks: list[BoolArray | None] = []
-    edge_masks: list[BoolArray | None] = []
-    for graph in dataset.graphs:
-        mask = np.zeros(graph.n_nodes, dtype=bool)
-        mask[MOTIF_NODES] = True
-        node_masks.append(mask)
-        edge_masks.append(np.asarray(mask[graph.edges].all(axis=1)))
-    dataset.node_masks = node_masks
+    masks = [np.isin(np.arange(graph.n_nodes), MOTIF_NODES) for graph in dataset.graphs]
+    dataset.node_masks = masks
     if dataset.edge_masks is None:
-        dataset.edge_masks = edge_masks
+        dataset.edge_masks = [
+            np.asarray(mask[g.edges].all(axis=1)) for g, mask in zip(dataset, masks, strict=True)
+        ]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from gdlnn.datasets.jsonl import load_jsonl, open_jsonl
 from gdlnn.datasets.load import find_dataset, load_dataset
 from gdlnn.datasets.molecules import (
-    load_sdf,
+    SDF_SUFFIXES,
     load_smiles,
     parse_smiles,
     read_records,
@@ -30,23 +30,22 @@ from gdlnn.datasets.registry import REGISTRY, canonical_name, source_of
 from gdlnn.datasets.tables import TABLE_SUFFIXES, UTF8, Row, open_table, table_suffix
 from gdlnn.datasets.tu import load_tu, tu_prefix
 from gdlnn.errors import DatasetError, MissingExtraError
-from gdlnn.graphs import GraphDataset, storage
 from gdlnn.graphs.molecules import MoleculeReader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from gdlnn.datasets.jsonl import Widths
     from gdlnn.datasets.molecules import OnError
     from gdlnn.datasets.tables import TableFile
-    from gdlnn.graphs.labels import Threshold
+    from gdlnn.graphs import GraphDataset
 
 SYNTHETIC = "synthetic:ba-2motifs"
 RowFile = Literal["table", "sdf", "jsonl"]
 """The kinds of files that are read row by row."""
 _ROW_FILES: dict[str, RowFile] = {
     **dict.fromkeys(TABLE_SUFFIXES, "table"),
-    **dict.fromkeys((".sdf", ".sd", ".mol"), "sdf"),
+    **dict.fromkeys(SDF_SUFFIXES, "sdf"),
     **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
 }
 
@@ -62,14 +61,11 @@ def resolve_dataset(
     reading: MoleculeReader | None = None,
     on_error: OnError = "skip",
     min_classes: int = 1,
-    missing: Sequence[str] = (),
-    threshold: Threshold = None,
-    columns: Sequence[str] = (),
-    encoding: str = UTF8,
+    **options: Any,
 ) -> GraphDataset:
     """Return the dataset named by DATASET on the command line.
 
-    A path that exists comes first: a TU folder, a SMILES table, an SDF file, JSON Lines or a saved dataset.
+    A path that exists comes first: a TU folder, a SMILES table, an SDF file or JSON Lines.
     Then ``synthetic:ba-2motifs`` (``synthetic:ba-2motifs:N:SEED`` for other sizes), then the name of a
     dataset.
 
@@ -84,8 +80,10 @@ def resolve_dataset(
         As for `load_dataset`.
     reading
         How molecules are converted to graphs; None for the default.
-    on_error, min_classes, missing, threshold, columns, encoding
+    on_error, min_classes
         As for `load_smiles`.
+    **options
+        Further options of `load_smiles`.
     """
     path = Path(text)
     if text.split(":")[0] == "synthetic":
@@ -97,23 +95,18 @@ def resolve_dataset(
     if path.is_dir():  # a TU folder; one of the nine gets its names, as by its own name
         prefix = tu_prefix(path)
         known = prefix is not None and canonical_name(prefix) in REGISTRY
-        return load_dataset(str(prefix), path, False) if known else load_tu(path, min_classes=min_classes)
-    options: dict[str, Any] = {**(reading or MoleculeReader()).to_json(), "on_error": on_error}
-    options |= {"min_classes": min_classes, "missing": missing, "threshold": threshold, "columns": columns}
+        return load_dataset(str(prefix), path, False) if known else load_tu(path)
+    options |= {**(reading or MoleculeReader()).to_json(), "on_error": on_error, "min_classes": min_classes}
     match file_kind(path):
         case "jsonl":
             return load_jsonl(path, on_error=on_error)
-        case "sdf":
-            return load_sdf(path, label, id, **options)
-        case "table":
-            return load_smiles(path, smiles, label, id, encoding=encoding, **options)
+        case "sdf" | "table":
+            return load_smiles(path, smiles, label, id, **options)
     if not exists(path):
         return load_dataset(text, root, download)
-    if storage.is_saved(path):
-        return storage.load(path)
     raise DatasetError(
-        f"{path.name}: expected a table (.csv, .tsv, .smi, .xlsx, .parquet), .sdf, .jsonl (text also .gz) "
-        "or a saved dataset, got another file"
+        f"{path.name}: expected a table (.csv, .tsv, .smi, .xlsx, .parquet), .sdf or .jsonl (text also .gz), "
+        "got another file"
     )
 
 
@@ -156,8 +149,7 @@ def _synthetic(text: str) -> GraphDataset:
 
 def file_kind(path: Path) -> RowFile | None:
     """Return the kind of a file that is read row by row; None for anything else."""
-    read_by_row = exists(path) and path.is_file() and not storage.is_saved(path)
-    return _ROW_FILES.get(table_suffix(path)) if read_by_row else None
+    return _ROW_FILES.get(table_suffix(path)) if exists(path) and path.is_file() else None
 
 
 def trained_smiles_column(
@@ -246,7 +238,7 @@ def batched_dataset(
             columns = tuple(sdf_properties(path))
             rows, reader = read_records(path), partial(sdf_row, columns=columns, id=id, reading=chosen)
         case "jsonl":
-            kind, rows = open_jsonl(path, size, widths)
+            kind, rows = open_jsonl(path, widths)
             name, has_smiles, reader = kind.name, kind.has_smiles, kind.read
         case None if reading is not None and not is_dataset(text, root) and parse_smiles(text)[0] is not None:
             name, rows, reader = "molecule", iter([Row(1, smiles=text)]), partial(smiles_row, reading=reading)

@@ -32,6 +32,7 @@ TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".smi", ".smiles", ".xlsx", ".parquet"
 UTF8 = "utf-8"
 NOT_UTF8 = "if the table is in Latin-1, as older programs write it, choose that encoding (--encoding latin-1)"
 _MAX_METADATA = 16 << 20
+PARQUET_ROWS = 64
 _LONGEST_FIXED = 64
 """Most bytes of a Parquet value of fixed length: a few such values would fill the memory."""
 
@@ -315,9 +316,9 @@ def _sheet_rows(path: Path) -> Iterator[list[str]]:
 def _open_parquet(path: Path) -> TableFile:
     parquet = require("pyarrow.parquet", "tables", "Reading Parquet files")
 
-    def opened(**options: Any) -> Any:
+    def opened() -> Any:
         limits = {"thrift_string_size_limit": _MAX_METADATA, "thrift_container_size_limit": 1_000_000}
-        return parquet.ParquetFile(path, **limits, **options)
+        return parquet.ParquetFile(path, **limits)
 
     with readable(path, "a Parquet file"), opened() as file:
         # Asked about a column whose statistics are damaged, pyarrow ends the process: only groups are asked.
@@ -327,10 +328,11 @@ def _open_parquet(path: Path) -> TableFile:
     check_content(path, content)
 
     def rows() -> Iterator[list[str]]:
-        # Read as dictionaries, values that are repeated take memory once.
-        with readable(path, "a Parquet file"), opened(read_dictionary=header) as file:
-            for batch in file.iter_batches(4096, columns=header, use_threads=False):
-                yield from map(list, zip(*map(_column_texts, batch.columns), strict=True))
+        # In small batches: a long value that is repeated takes no space in the file, but in memory it does.
+        with readable(path, "a Parquet file"), opened() as file:
+            for batch in file.iter_batches(PARQUET_ROWS, columns=header, use_threads=False):
+                columns = ([_as_text(value) for value in column.to_pylist()] for column in batch.columns)
+                yield from map(list, zip(*columns, strict=True))
 
     def read(_least: int) -> Iterator[Row]:
         bounded = bounded_rows(rows(), content, path.name)
@@ -345,17 +347,6 @@ def _is_readable(kind: Any) -> bool:
     return not types.is_nested(kind) and not (
         types.is_fixed_size_binary(kind) and kind.byte_width > _LONGEST_FIXED
     )
-
-
-def _column_texts(column: Any) -> Sequence[str]:
-    """Return the values of a Parquet column as text, repeated ones as one object."""
-    if not hasattr(column, "dictionary"):
-        return [_as_text(value) for value in column.to_pylist()]
-    rows = column.indices.to_pylist()
-    used = sorted({row for row in rows if row is not None})
-    values = column.dictionary.take(used).to_pylist() if used else []
-    texts = dict(zip(used, map(_as_text, values), strict=True))
-    return [texts.get(row, "") for row in rows]
 
 
 def _as_text(value: Any) -> str:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from array import array
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from gdlnn.datasets.opening import MAX_LINE, byte_lines, read_lines
+from gdlnn.datasets.opening import read_lines
 from gdlnn.errors import DatasetError
-from gdlnn.graphs import Feature, GraphDataset, Schema, Table
+from gdlnn.graphs import Feature, GraphDataset, Schema
 from gdlnn.graphs.arrays import GraphArrays, offsets_of
 from gdlnn.graphs.graph import MAX_FEATURE
 
@@ -25,10 +23,7 @@ if TYPE_CHECKING:
 
 NODE_FILES = ("node_labels", "node_attributes")
 EDGE_FILES = ("edge_labels", "edge_attributes")
-SUFFIXES = ("A", "graph_indicator", "graph_labels", *NODE_FILES, *EDGE_FILES, "edge_gt", "label_readme")
 """The optional files of a TU dataset, named like NAME_A.txt; labels come before attributes."""
-
-
 _NAMES = re.compile(
     r"^(Node|Edge|Class) labels were converted to integer values using this map:(.*?)(?=^\w+ labels|^===|\Z)",
     re.MULTILINE | re.DOTALL,
@@ -44,20 +39,13 @@ def tu_prefix(folder: Path) -> str | None:
     return chosen[0].name.removesuffix("_A.txt") if len(chosen) == 1 else None
 
 
-def load_tu(folder: str | os.PathLike[str], *, min_classes: int = 2) -> GraphDataset:
+def load_tu(folder: str | os.PathLike[str]) -> GraphDataset:
     """Read a TU dataset: a folder with NAME_A.txt, NAME_graph_indicator.txt and NAME_graph_labels.txt.
 
     Node features are the node labels, then the node attributes, unchanged; edge features
     likewise. Without node features, the degree is the only feature (a self-loop adds 1). Edges
     may be listed in one or in both directions; identical lines merge. ``NAME_edge_gt.txt``, one 0 or 1 per
     line of NAME_A.txt, becomes the ground-truth masks.
-
-    Parameters
-    ----------
-    folder
-        The folder.
-    min_classes
-        Minimum number of distinct labels; 1 accepts a dataset with only one class.
     """
     path = Path(folder)
     if not path.is_dir():
@@ -67,7 +55,7 @@ def load_tu(folder: str | os.PathLike[str], *, min_classes: int = 2) -> GraphDat
         several = sorted(file.name for file in path.glob("*_A.txt"))
         got = ", ".join(several) if several else "none"
         raise DatasetError(f"{path.name}: expected one file NAME_A.txt, got {got}")
-    return _Reader(path, prefix).read(min_classes)
+    return _Reader(path, prefix).read()
 
 
 @dataclass(frozen=True)
@@ -81,8 +69,8 @@ class _Reader:
     def has(self, suffix: str) -> bool:
         return self.file(suffix).exists()
 
-    def read(self, min_classes: int) -> GraphDataset:
-        y, offsets = self._labels_and_offsets(min_classes)
+    def read(self) -> GraphDataset:
+        y, offsets = self._labels_and_offsets()
         n_nodes = int(offsets[-1])
         node_blocks = self._blocks(NODE_FILES, n_nodes, "node")
         lines = self._edge_lines(n_nodes)
@@ -98,6 +86,7 @@ class _Reader:
             ends - offsets[owner][:, None],
             features,
             offsets_of(np.bincount(owner, minlength=len(y)).astype(np.int64)),
+            np.zeros(len(y), dtype=bool),
         )
         names = self._value_names()
         classes = {int(label): name for label, name in next(iter(names.get("Class", [])), {}).items()}
@@ -106,9 +95,14 @@ class _Reader:
         if not node_blocks:
             schema = replace(schema, node=(Feature("degree"),))
             arrays = arrays.with_degrees()
-        table = None if truth is None else _ground_truth(arrays, truth)
         titles = [f"{self.prefix}/{i}" for i in range(len(y))]
-        return GraphDataset(arrays.graphs(schema, titles), y, schema, self.prefix, table=table)
+        data = GraphDataset(arrays.graphs(schema, titles), y, schema, self.prefix)
+        if truth is not None:  # a node belongs to the motif when one of its edges does
+            in_motif = np.zeros(n_nodes, dtype=bool)
+            in_motif[arrays.global_edges()[truth].reshape(-1)] = True
+            data.node_masks = np.split(in_motif, arrays.node_offsets[1:-1])
+            data.edge_masks = np.split(truth, arrays.edge_offsets[1:-1])
+        return data
 
     def _need(self, suffix: str) -> Path:
         path = self.file(suffix)
@@ -128,7 +122,7 @@ class _Reader:
             found[what] = [one if len(set(one.values())) == len(one) else {} for one in named]
         return found
 
-    def _labels_and_offsets(self, min_classes: int) -> tuple[IntArray, IntArray]:
+    def _labels_and_offsets(self) -> tuple[IntArray, IntArray]:
         labels_file, indicator_file = self._need("graph_labels"), self._need("graph_indicator")
         y = read_numbers(labels_file, columns=1, whole=True)[:, 0].astype(np.int64)
         indicator = read_numbers(indicator_file, columns=1, whole=True)[:, 0].astype(np.int64)
@@ -147,12 +141,6 @@ class _Reader:
             raise DatasetError(
                 f"{indicator_file.name}, line {row + 1}: expected the nodes of a graph together, "
                 f"got graph {int(indicator[row])} after graph {int(indicator[row - 1])}"
-            )
-        classes = np.unique(y)
-        if len(classes) < min_classes:
-            raise DatasetError(
-                f"{labels_file.name}: expected at least {min_classes} classes, "
-                f"got the label {int(classes[0])} for every graph"
             )
         sizes = np.bincount(indicator - 1, minlength=len(y)).astype(np.int64)
         return y, offsets_of(sizes)
@@ -203,21 +191,17 @@ class _Reader:
         """Merge the lines that name the same edge; ends rise, and edges are in the order of their ends."""
         ends = np.sort(lines, axis=1)
         keys = ends[:, 0] * n_nodes + ends[:, 1]
-        order = np.argsort(keys, kind="stable")
-        ordered = keys[order]
-        starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(order) else order
-        first = order[starts]
-        group = np.cumsum(np.r_[False, ordered[1:] != ordered[:-1]]) if len(order) else order
-        differs = np.flatnonzero((features[order] != features[first][group]).any(axis=1))
+        _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+        differs = np.flatnonzero((features != features[first][group]).any(axis=1))
         if len(differs):
-            row, other = int(order[differs[0]]), int(first[group[differs[0]]])
+            row, other = int(differs[0]), int(first[group[differs[0]]])
             u, v = (int(end) + 1 for end in lines[row])
             raise DatasetError(
                 f"{self.prefix}_A.txt, line {row + 1}: edge {u}, {v} is also on line {other + 1}: "
                 f"expected the same features, got {features[row].tolist()} and {features[other].tolist()}"
             )
         if truth is not None:
-            truth = np.logical_or.reduceat(truth[order], starts) if len(order) else truth
+            truth = np.bincount(group, truth, minlength=len(first)) > 0
         return ends[first], first, features[first], truth
 
     def _check_same_graph(self, ends: IntArray, rows: IntArray, owner: IntArray, offsets: IntArray) -> None:
@@ -249,43 +233,30 @@ def _features(blocks: list[tuple[str, FloatArray]], names: Sequence[dict[float, 
     return tuple(found)
 
 
-def _ground_truth(arrays: GraphArrays, truth: BoolArray) -> Table:
-    """Cut the ground truth into graphs; a node belongs to the motif when one of its edges does."""
-    nodes = np.zeros(len(arrays.node_features), dtype=bool)
-    nodes[arrays.global_edges()[truth].reshape(-1)] = True
-    return Table(
-        node_masks=list(np.split(nodes, arrays.node_offsets[1:-1])),
-        edge_masks=list(np.split(truth, arrays.edge_offsets[1:-1])),
-    )
-
-
 # --- numbers ------------------------------------------------------------------------------------------------
 
 
-def read_numbers(path: Path, *, columns: int | None = None, whole: bool = False) -> npt.NDArray[np.float64]:
+def read_numbers(path: Path, *, columns: int | None = None, whole: bool = False) -> FloatArray:
     """Return a file of numbers, one row per line, separated by commas or blanks.
 
-    Row i is line i + 1: an empty line is an error, save at the end. A file without rows gives shape (0,
-    columns).
+    A file without rows gives shape (0, columns).
     """
-    values, width, empty = (
-        array("d"),
-        columns,
-        0,
-    )  # a list of lists would take many times the size of the file
-    for number, line in enumerate(byte_lines(path), start=1):
-        cells = line.removeprefix(b"\xef\xbb\xbf" if number == 1 else b"").replace(b",", b" ").split()
-        if not cells:
-            empty = empty or number
-            continue
-        width = width or len(cells)
-        good = not empty and len(cells) == width and len(line) <= MAX_LINE
-        numbers = _floats(cells) if good else None
-        if numbers is None:
-            text = "an empty line" if empty else repr(line[:60].decode("utf-8", "replace").strip())
-            raise DatasetError(f"{path.name}, line {empty or number}: expected {width} number(s), got {text}")
-        values.extend(numbers)
-    found = np.array(values).reshape(-1, width or columns or 1) if width else np.zeros((0, columns or 0))
+    try:
+        text = path.read_text(encoding="utf-8-sig", errors="replace").rstrip()
+    except OSError as error:
+        raise DatasetError(f"{path.name}: cannot be read: {error.strerror or error}") from error
+    if not text:
+        return np.zeros((0, columns or 0))
+    lines = text.replace(",", " ").split("\n")
+    width = columns or len(lines[0].split())
+    try:
+        found = np.loadtxt(lines, ndmin=2, comments=None)
+    except ValueError:
+        found = np.zeros((0, 0))
+    if found.shape != (len(lines), width):
+        number = next((i for i, line in enumerate(lines) if not _has_numbers(line, width)), 0)
+        got = repr(text.split("\n")[number].strip()[:60]) if lines[number].strip() else "an empty line"
+        raise DatasetError(f"{path.name}, line {number + 1}: expected {width} number(s), got {got}")
     # From 2**53 on a double no longer holds every whole number.
     fits = (np.floor(found) == found) & (np.abs(found) < 2**53) if whole else np.abs(found) <= MAX_FEATURE
     if not fits.all():
@@ -295,8 +266,8 @@ def read_numbers(path: Path, *, columns: int | None = None, whole: bool = False)
     return found
 
 
-def _floats(cells: list[bytes]) -> list[float] | None:
+def _has_numbers(line: str, width: int) -> bool:
     try:
-        return None if any(b"_" in cell for cell in cells) else list(map(float, cells))  # not 10 for 1_0
+        return len(line.split()) == width and np.loadtxt([line], comments=None).size == width
     except ValueError:
-        return None
+        return False

@@ -1,7 +1,7 @@
 """Drawings: graphs, molecules and programs as SVG."""
 
 from gdlnn.drawing.graph_picture import draw_graph
-from gdlnn.drawing.layers import outline_path, score_legend
+from gdlnn.drawing.layers import score_legend
 from gdlnn.drawing.layout import layout
 from gdlnn.drawing.marks import Marks, Outline
 from gdlnn.drawing.program_picture import draw_program, program_picture
@@ -14,7 +14,6 @@ __all__ = [
     "draw_graph",
     "draw_program",
     "layout",
-    "outline_path",
     "program_picture",
     "score_legend",
     "write_text",

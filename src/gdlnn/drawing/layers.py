@@ -60,15 +60,6 @@ def contour(
     return [shapely.get_coordinates(ring)[:-1].tolist() for ring in rings]
 
 
-def outline_path(picture: Picture, nodes: Iterable[int], edges: Iterable[tuple[int, int]]) -> str:
-    """Return the data of the path around some nodes and edges of a drawn graph."""
-    return _path(contour(np.array(picture.places), nodes, edges, picture.reach))
-
-
-def _path(loops: Iterable[Iterable[tuple[float, float]]]) -> str:
-    return "".join(polyline(loop, closed=True) for loop in loops)
-
-
 class Outlines:
     """The outlines of sets of nodes, and where their names go.
 
@@ -93,7 +84,8 @@ class Outlines:
                 continue
             look = f"o p{outline.number}" + (f" o{line}" if line else "")
             nodes = " ".join(map(str, sorted(set(outline.nodes))))
-            parts.append(f"<path class='{look}' data-nodes='{nodes}' d='{_path(loops)}'/>")
+            path = "".join(polyline(loop, closed=True) for loop in loops)
+            parts.append(f"<path class='{look}' data-nodes='{nodes}' d='{path}'/>")
             if line:
                 xs, ys = zip(*(point for loop in loops for point in loop), strict=True)
                 self.boxes.append((line, outline.label, (min(xs), min(ys), max(xs), max(ys))))

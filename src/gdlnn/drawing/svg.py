@@ -6,6 +6,7 @@ both themes. In files of their own, pictures have the colors of both themes fill
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
 from dataclasses import dataclass
@@ -48,6 +49,15 @@ def polyline(points: Iterable[tuple[float, float]], *, closed: bool = False) -> 
     return f"M{first}" + (f"l{data.lstrip()}" if steps else "") + ("z" if closed else "")
 
 
+def arrow_head(start: tuple[float, float], tip: tuple[float, float], long: float, half: float) -> str:
+    """Return the data of the path of an arrow's head, whose line comes from a start."""
+    (x1, y1), (x2, y2) = start, tip
+    length = math.hypot(x2 - x1, y2 - y1) or 1.0
+    dx, dy = (x2 - x1) / length, (y2 - y1) / length
+    x, y = x2 - dx * long, y2 - dy * long
+    return polyline([tip, (x - dy * half, y + dx * half), (x + dy * half, y - dx * half)], closed=True)
+
+
 def wrapped(words: str, width: int, most_lines: int | None = None) -> list[str]:
     """Return lines of at most `width` characters; a text of too many lines ends in an ellipsis."""
     return textwrap.wrap(words, width, max_lines=most_lines, placeholder="…") or [""]
@@ -67,16 +77,12 @@ class Picture:
         A class of the picture, such as "molecule".
     n_shown
         How many nodes are drawn; of a very large graph not all.
-    places, reach
-        Where the nodes of a whole graph are, and how far from them an outline goes.
     """
 
     box: Box
     body: str
     kind: str = ""
     n_shown: int = 0
-    places: Sequence[tuple[float, float]] = ()
-    reach: float = 0.0
 
     @property
     def width(self) -> float:

@@ -1,74 +1,69 @@
-"""Contributions of programs to a probability, compared with a graph without any program."""
+"""What programs, and the nodes that they match, add to a probability beyond a graph without any program."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array, vstack
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
-from gdlnn.explain.context import Attribution, make_context
+from gdlnn.model.base import StoredHead
 from gdlnn.model.forest import Forest
-from gdlnn.model.head import Head
 from gdlnn.model.linear import linear_contributions
-from gdlnn.model.regression import RegressionHead
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from gdlnn.explain.context import Context, FloatArray, IntArray
+    from gdlnn.graphs import Graph
     from gdlnn.model import GDLNNClassifier
+    from gdlnn.model.quantities import Extreme
     from gdlnn.model.representation import Representation
 
-BoolArray = npt.NDArray[np.bool_]
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 N_ORDERS = 16
 """Random orders in which columns are added for heads without a closed form, each also reversed."""
 _BATCH_GRAPHS = 256
 
 
-class Contribution:
-    """What each present program adds to the probability of the target class, compared with no program.
+class Attribution(NamedTuple):
+    """What columns add to the probability of a class in some graphs.
 
-    Absent programs add nothing. Pooled features start at their medians in training. The probability is that
-    of the baseline plus all contributions: exactly for forests (Shapley values) and linear heads, within
-    1e-6 for perceptrons, whose gradients are integrated along the straight path from the baseline to the
-    graph; what is left is known. For other heads they are Shapley values from `N_ORDERS` random orders.
-
-    Parameters
+    Attributes
     ----------
-    known
-        The contributions in the graphs that are explained, where they were computed before.
+    baseline
+        Per graph the probability of its class where no program is present.
+    weights
+        Graphs × programs: what present programs add to it; absent ones add nothing.
+    others
+        Graphs × other columns: what pooled features and extremes of quantities add.
     """
 
-    name = "contribution"
+    baseline: FloatArray
+    weights: FloatArray
+    others: FloatArray
 
-    def __init__(self, known: Attribution | None = None) -> None:
-        self._known = known
 
-    def options(self) -> Mapping[str, Any]:
-        """Return no settings: there are none."""
-        return {}
+def contributions_of(
+    model: GDLNNClassifier, representation: Representation, targets: IntArray
+) -> Attribution:
+    """Compute what each column adds to the probability of a class, compared with no program.
 
-    def attribute(self, context: Context) -> Attribution:
-        """Compute the weights; they do not depend on the seed."""
-        if self._known is not None:
-            return self._known
-        model, n = context.model, context.values.shape[1]
-        others = np.zeros((len(context.values), 0)) if context.others is None else context.others
-        features = np.hstack([context.values, others])
-        baseline = model.baseline()
-        start = model.head_outputs(baseline)[0, context.targets]
-        weights = np.zeros_like(features)
-        for first in range(0, len(features), _BATCH_GRAPHS):
-            rows = slice(first, first + _BATCH_GRAPHS)
-            weights[rows] = _contributions(model, features[rows], baseline[0], context.targets[rows])
-        # The last bits of products depend on where arrays lie in memory.
-        weights = np.asarray(np.round(weights, 12), dtype=np.float64)
-        return Attribution(weights[:, :n], None, start, weights[:, n:])
+    Pooled features start at their medians in training. The probability is that of the baseline plus all
+    contributions: exactly for forests (Shapley values) and linear heads, within 1e-6 for perceptrons, whose
+    gradients are integrated along the straight path from the baseline to the graph; what is left is known.
+    For other heads they are Shapley values from `N_ORDERS` random orders.
+    """
+    features, n = np.ascontiguousarray(representation.features), len(model.programs_)
+    baseline, weights = model.baseline()[0], np.zeros_like(features)
+    for first in range(0, len(features), _BATCH_GRAPHS):
+        rows = slice(first, first + _BATCH_GRAPHS)
+        weights[rows] = _contributions(model, features[rows], baseline, targets[rows])
+    # The last bits of products depend on where arrays lie in memory.
+    weights = np.asarray(np.round(weights, 12), dtype=np.float64)
+    return Attribution(model.baseline_outputs()[targets], weights[:, :n], weights[:, n:])
 
 
 def _contributions(
@@ -76,13 +71,13 @@ def _contributions(
 ) -> FloatArray:
     """Return what each column adds, rows × columns."""
     head = model.head_
-    if isinstance(head, Head | RegressionHead):
-        return head.contributions(features, baseline, targets)[0]
+    if isinstance(head, StoredHead):
+        return head.contributions(features, baseline, targets)
     if isinstance(head, LogisticRegression):
         coef, intercept = head.coef_, head.intercept_
         if len(coef) == 1:
             coef, intercept = np.concatenate([-coef, coef]) / 2, np.concatenate([-intercept, intercept]) / 2
-        return linear_contributions(coef, intercept, features, baseline, targets)[0]
+        return linear_contributions(coef, intercept, features, baseline, targets)
     if isinstance(head, RandomForestClassifier | ExtraTreesClassifier):
         return Forest.of(head).contributions(features, baseline, targets)
     return _sampled(model, features, baseline, targets)
@@ -106,71 +101,77 @@ def _sampled(
     return weights
 
 
-class ClassContributions(NamedTuple):
-    """What present programs add to the probability of every class, in some graphs.
+def mean_contributions(model: GDLNNClassifier, representation: Representation) -> FloatArray:
+    """Return what each program adds to each class, as a mean over the graphs that have it; else zero."""
+    n_classes, sums = len(model.classes_), np.zeros((len(model.classes_), len(model.programs_)))
+    for start in range(0, len(representation), _BATCH_GRAPHS):
+        part = representation.take(range(start, min(start + _BATCH_GRAPHS, len(representation))))
+        for code in range(1 if n_classes == 2 else n_classes):
+            weights = contributions_of(model, part, np.full(len(part), code)).weights
+            sums[code] += np.where(part.matches, weights, 0.0).sum(axis=0)
+    if n_classes == 2:  # what speaks for one class speaks against the other
+        sums[1] = -sums[0]
+    return np.asarray(sums / np.maximum(representation.matches.sum(axis=0), 1))
+
+
+# --- nodes ------------------------------------------------------------------------------------------------
+
+
+class Scored(NamedTuple):
+    """What present programs add to the probability of the target in one graph.
 
     Attributes
     ----------
-    by_class
-        For each class what each program adds, graphs × programs.
-    predicted
-        The attribution of the predicted class in the first graphs.
+    nodes
+        The score of each node: the contribution of each program is divided evenly over its places, and over
+        the nodes of each. The scores add up to the contributions.
+    columns, weights
+        The columns of the programs that are present, and what each adds. Columns of quantities come after the
+        programs of the model.
+    thresholds
+        For each column of a quantity the threshold that decided.
+    there, owner
+        The nodes of all places of all programs, and the position of the program that each is of.
+    sizes
+        How many nodes all places of each program have.
     """
 
-    by_class: list[csr_array]
-    predicted: Attribution
+    nodes: FloatArray
+    columns: list[int]
+    weights: FloatArray
+    thresholds: Mapping[int, float]
+    there: IntArray
+    owner: IntArray
+    sizes: IntArray
 
-    def means(self, code: int, rows: BoolArray | None = None) -> FloatArray:
-        """Return what each program adds to a class, as a mean over graphs that have it; zero without any."""
-        chosen = self.by_class[code] if rows is None else self.by_class[code][np.flatnonzero(rows)]
-        counts = np.bincount(chosen.indices, minlength=chosen.shape[1])
-        return np.asarray(chosen.sum(axis=0) / np.maximum(counts, 1))
-
-
-def class_contributions(
-    model: GDLNNClassifier, representation: Representation, n_first: int = 0
-) -> ClassContributions:
-    """Compute what programs add to the probability of each class, in one pass over the graphs.
-
-    Parameters
-    ----------
-    model
-        The classifier.
-    representation
-        The graphs as the model represents them.
-    n_first
-        For how many of the first graphs the whole attribution of the predicted class is returned.
-    """
-    n_classes = len(model.classes_)
-    by_class: list[list[csr_array]] = [[] for _ in range(n_classes)]
-    predicted = []
-    for start in range(0, max(1, len(representation)), _BATCH_GRAPHS):
-        part = representation.take(range(start, min(start + _BATCH_GRAPHS, len(representation))))
-        found = [
-            Contribution().attribute(make_context(model, part, np.full(len(part), code), n_reasons=1))
-            for code in range(1 if n_classes == 2 else n_classes)
-        ]
-        if n_classes == 2:  # what speaks for one class speaks against the other
-            first = found[0]
-            assert first.baseline is not None
-            found.append(_combined(lambda values: -values[0], found)._replace(baseline=1 - first.baseline))
-        for code, attribution in enumerate(found):
-            rows, columns = np.nonzero(part.matches)
-            present = attribution.weights[rows, columns]
-            by_class[code].append(csr_array((present, (rows, columns)), shape=part.matches.shape))
-        codes = part.codes[: max(0, n_first - start)]
-        predicted.append(_combined(partial(_of_classes, codes=codes), found))
-    weights = [vstack(parts, format="csr") for parts in by_class]
-    return ClassContributions(weights, _combined(np.concatenate, predicted))
+    def shares(self, nodes: Sequence[int]) -> FloatArray:
+        """Return what each program adds to some nodes."""
+        inside = np.zeros(len(self.nodes), dtype=bool)
+        inside[list(nodes)] = True
+        counts = np.bincount(self.owner[inside[self.there]], minlength=len(self.weights))
+        return np.round(self.weights * counts / np.maximum(self.sizes, 1), 12)
 
 
-def _combined(change: Callable[[Any], FloatArray], found: Sequence[Attribution]) -> Attribution:
-    """Return an attribution each of whose parts is made of the same part of others."""
-    values: Any = (None if part[0] is None else change(part) for part in zip(*found, strict=True))
-    return Attribution(*values)
+def score_nodes(
+    n_nodes: int,
+    columns: list[int],
+    weights: FloatArray,
+    there: IntArray,
+    sizes: Sequence[int],
+    thresholds: Mapping[int, float],
+) -> Scored:
+    """Divide what programs add over the nodes of their places, see `Scored`."""
+    own = np.array(sizes, dtype=np.int64)
+    owner = np.repeat(np.arange(len(own)), own)
+    nodes = np.bincount(there, (weights / np.maximum(own, 1))[owner], minlength=n_nodes)
+    return Scored(nodes.astype(np.float64), columns, weights, thresholds, there, owner, own)
 
 
-def _of_classes(values: Sequence[FloatArray], codes: IntArray) -> FloatArray:
-    """Return the values of one class of each graph, from those of all classes."""
-    rows = np.arange(len(codes))
-    return np.asarray(np.stack([value[: len(codes)] for value in values])[codes, rows])
+def extreme_nodes(graph: Graph, extreme: Extreme, threshold: float) -> IntArray:
+    """Return the nodes, or the ends of the edges, whose quantity is above a threshold; see `Extreme`."""
+    table = graph.node_features if extreme.of == "node" else graph.edge_features
+    there = extreme.sign * table[:, extreme.feature] >= threshold
+    for position, value in extreme.values:
+        there &= table[:, position] == value
+    rows = np.flatnonzero(there)
+    return rows if extreme.of == "node" else graph.edges[rows].reshape(-1)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import ExplanationError
-from gdlnn.explain.context import make_context, target_codes, threshold_of
-from gdlnn.explain.contribution import Contribution
+from gdlnn.explain.contribution import contributions_of, extreme_nodes, score_nodes
 from gdlnn.explain.explanation import (
     LEAST_SHOWN,
     Contributions,
@@ -23,8 +22,7 @@ from gdlnn.explain.explanation import (
     Value,
     plain,
 )
-from gdlnn.explain.lime_shap import KernelShap, Lime
-from gdlnn.explain.node_scores import Scored, extreme_images, score_nodes
+from gdlnn.explain.lime_shap import Context, KernelShap, Lime
 from gdlnn.explain.places import connected_parts, find_places, induced_program, sorted_places
 from gdlnn.explain.subgraph import shrink
 from gdlnn.explain.words import what_it_contains
@@ -38,27 +36,23 @@ from gdlnn.model.inputs import Conversion, as_graphs, is_alone
 from gdlnn.model.representation import Representation, ValueRepresentation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from gdlnn.explain.context import Attribution
-    from gdlnn.explain.node_scores import Images
+    from gdlnn.explain.contribution import Attribution, Scored
     from gdlnn.explain.places import Place
     from gdlnn.gdl.program import Program
+    from gdlnn.model.quantities import Extreme
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 GraphsLike = Graph | str | list[Any] | tuple[Any, ...] | GraphDataset | Representation
 NReasons = int | Literal["smallest"]
-Technique = Contribution | Lime | KernelShap
+Technique = Lime | KernelShap
 TechniqueLike = str | Technique | None
-TECHNIQUES: dict[str, type[Technique]] = {
-    "contribution": Contribution,
-    "lime": Lime,
-    "kernel_shap": KernelShap,
-}
-"""The class of each technique, by name."""
 DEFAULT_TECHNIQUE = "contribution"
 """The default technique in Python, on the command line, in the report and on the server."""
+TECHNIQUES = (DEFAULT_TECHNIQUE, Lime.name, KernelShap.name)
+"""The names of the techniques."""
 MOST_TERMS = 5
 """Maximum number of programs that are listed behind a place."""
 logger = logging.getLogger(__name__)
@@ -115,16 +109,19 @@ def explain(
     return found[0] if is_alone(graphs) else Explanations(found)
 
 
-def make_technique(technique: TechniqueLike) -> Technique:
-    """Return the technique with a name, the default for None, or the given technique."""
-    given: object = DEFAULT_TECHNIQUE if technique is None else technique
+def make_technique(technique: TechniqueLike) -> Technique | None:
+    """Return the technique with a name, or the given one; None for contributions, the default."""
+    given: object = technique
+    if given is None or given == DEFAULT_TECHNIQUE:
+        return None
     if isinstance(given, Technique):
         return given
-    if isinstance(given, str) and given in TECHNIQUES:
-        return TECHNIQUES[given]()
+    for known in (Lime, KernelShap):
+        if given == known.name:
+            return known()
     got = repr(given) if isinstance(given, str) else f"a {type(given).__name__}"
-    known = ", ".join(TECHNIQUES)
-    raise ExplanationError(f"technique: expected one of {known}, or an object such as Lime(), got {got}")
+    names = ", ".join(TECHNIQUES)
+    raise ExplanationError(f"technique: expected one of {names}, or an object such as Lime(), got {got}")
 
 
 def with_smiles(found: Sequence[Explanation], smiles: Sequence[str]) -> list[Explanation]:
@@ -160,12 +157,23 @@ def important(weights: FloatArray, n_reasons: int) -> IntArray:
     return np.asarray(order[weights[order] != 0], dtype=np.int64)
 
 
+def target_codes(representation: Representation, class_label: Any) -> IntArray:
+    """Return per graph the position of the class to explain: a given one, or the predicted one for None."""
+    if class_label is None:
+        return representation.codes
+    labels = representation.classes.tolist()
+    if plain(class_label) not in labels:
+        known = ", ".join(map(repr, labels))
+        raise ExplanationError(f"class_label: expected one of the classes {known}, got {class_label!r}")
+    return np.full(len(representation), labels.index(plain(class_label)), dtype=np.int64)
+
+
 @dataclass(frozen=True)
 class Explainer:
-    """A model and a technique, which turn represented graphs into explanations."""
+    """A model and a technique, which turn represented graphs into explanations; None: contributions."""
 
     model: Any
-    technique: Technique = field(default_factory=Contribution)
+    technique: Technique | None = None
     random_state: int = 0
 
     @property
@@ -174,47 +182,33 @@ class Explainer:
         programs: list[Program] = self.model.layer_.programs_
         return programs
 
-    def attribute(self, representation: Representation, targets: IntArray, n_reasons: int) -> Attribution:
-        """Return the weights that the technique gives to the programs in each graph."""
-        context = make_context(self.model, representation, targets, n_reasons, self.random_state)
-        return self.technique.attribute(context)
-
     def attributed(
         self, representation: Representation, targets: IntArray
     ) -> tuple[Attribution, list[Scored]]:
         """Return what programs add in each graph, and what that makes of each node."""
-        attribution = self.attribute(representation, targets, 1)
+        attribution = contributions_of(self.model, representation, targets)
         return attribution, self.scored(representation, attribution)
 
     def explain(
         self, representation: Representation, targets: IntArray, n_reasons: NReasons
     ) -> list[Explanation]:
         """Explain each graph by places, or by programs where the technique has no baseline."""
-        if isinstance(self.technique, Contribution):
-            attribution, scored = self.attributed(representation, targets)
-            if isinstance(representation, ValueRepresentation):
-                return self._by_groups(representation, attribution, scored, n_reasons)
-            if n_reasons == "smallest":
-                places = self._sufficient(representation, targets, attribution, scored)
-            else:
-                graphs = map(self._named, representation.graphs)
-                places = [
-                    find_places(graph, own.nodes)[:n_reasons]
-                    for graph, own in zip(graphs, scored, strict=True)
-                ]
-            rows = zip(range(len(representation)), targets.tolist(), scored, places, strict=True)
-            found = [self._by_places(representation, attribution, *row) for row in rows]
-            if n_reasons == "smallest":  # all of the subgraph is needed, whatever its parts add
-                found = [replace(one, nodes=nodes_of(one.reasons)) for one in found]
-            return found
-        if n_reasons == "smallest":
+        if n_reasons == "smallest" and self.technique is not None:
             raise ExplanationError(
                 f"n_reasons: expected a number, got 'smallest', which only technique 'contribution' has, not "
                 f"{self.technique.name!r}"
             )
-        attribution = self.attribute(representation, targets, n_reasons)
-        chosen = [important(row, n_reasons) for row in attribution.weights]
-        return self._by_programs(representation, targets, attribution, chosen)
+        if n_reasons == "smallest" and isinstance(representation, ValueRepresentation):
+            raise ExplanationError("n_reasons: expected a number, got 'smallest', which needs a class")
+        if self.technique is not None:
+            assert isinstance(n_reasons, int)
+            return self._by_programs(representation, targets, n_reasons, self.technique)
+        attribution, scored = self.attributed(representation, targets)
+        places: Sequence[Sequence[Place] | None] = [None] * len(scored)
+        if n_reasons == "smallest":
+            places = self._sufficient(representation, targets, attribution, scored)
+        rows = zip(range(len(representation)), targets.tolist(), scored, places, strict=True)
+        return [self._by_places(representation, attribution, n_reasons, *row) for row in rows]
 
     def _named(self, graph: Graph) -> Graph:
         return with_schema(graph, self.model.schema_)
@@ -241,46 +235,7 @@ class Explainer:
         if not isinstance(representation, ValueRepresentation):
             return None
         lower, upper = representation.intervals[row].tolist()
-        return Value(lower, upper, self.model.unit, Value.step_of(self.model.training_labels_))
-
-    # --- groups -------------------------------------------------------------------------------------------
-
-    def _by_groups(
-        self,
-        representation: ValueRepresentation,
-        attribution: Attribution,
-        scored: Sequence[Scored],
-        n_reasons: NReasons,
-    ) -> list[Explanation]:
-        """Explain values by groups of nodes; those with the same name are one reason."""
-        if n_reasons == "smallest":
-            raise ExplanationError("n_reasons: expected a number, got 'smallest', which needs a class")
-        found = []
-        for row, own in enumerate(scored):
-            graph = self._named(representation.graphs[row])
-            groups = named_groups(graph)
-            if not groups:  # places are found in units of one percentage point
-                scores = own.nodes * 0.01 / Value.step_of(self.model.training_labels_)
-                groups = [("", place.nodes) for place in find_places(graph, scores)]
-            places = sorted_places(graph, own.nodes, [nodes for _, nodes in groups])
-            names = {nodes: name for name, nodes in groups}
-            reasons = [
-                self._place_reason(graph, place, own, representation.classes[0], names[place.nodes])
-                for place in places
-            ]
-            kept = merged_reasons(reasons)[:n_reasons]
-            found.append(
-                self._explanation(
-                    representation,
-                    row,
-                    0,
-                    reasons=tuple(kept),
-                    nodes=nodes_of(kept),
-                    method=Method(self.technique.name, dict(self.technique.options()), self.random_state),
-                    contributions=self._contributions(representation, attribution, row, own, 0),
-                )
-            )
-        return found
+        return Value(lower, upper, self.model.unit, Value.step_of(self.model.training_.labels))
 
     # --- places -------------------------------------------------------------------------------------------
 
@@ -288,36 +243,56 @@ class Explainer:
         self,
         representation: Representation,
         attribution: Attribution,
+        n_reasons: NReasons,
         row: int,
         target: int,
         scored: Scored,
-        places: Sequence[Place],
+        places: Sequence[Place] | None,
     ) -> Explanation:
-        """Explain a graph by places."""
-        classes = representation.classes
-        against = classes[1 - target] if len(classes) == 2 else classes[target]
-        graph = self._named(representation.graphs[row])
+        """Explain a graph by given places, or those found; a value by groups, those of one name together."""
+        graph, classes = self._named(representation.graphs[row]), representation.classes
+        most = None if n_reasons == "smallest" else n_reasons
+        if isinstance(representation, ValueRepresentation):
+            reasons = merged_reasons(self._groups(graph, scored, plain(classes[0])))[:most]
+            shown = reasons
+        else:
+            against = plain(classes[1 - target] if len(classes) == 2 else classes[target])
+            reasons = [
+                self._place_reason(
+                    graph, place, scored, plain(classes[target]) if place.points > 0 else against
+                )
+                for place in (find_places(graph, scored.nodes)[:most] if places is None else places)
+            ]
+            # All of a sufficient subgraph is needed, whatever its parts add.
+            shown = [reason for reason in reasons if places is not None or reason.weight > 0]
         return self._explanation(
             representation,
             row,
             target,
-            reasons=tuple(
-                self._place_reason(
-                    graph, place, scored, plain(classes[target] if place.points > 0 else against)
-                )
-                for place in places
-            ),
-            nodes=nodes_of(place for place in places if place.points > 0),
-            method=Method(self.technique.name, dict(self.technique.options()), self.random_state),
+            reasons=tuple(reasons),
+            nodes=tuple(sorted({node for reason in shown for node in reason.nodes})),
+            method=Method(DEFAULT_TECHNIQUE, {}, self.random_state),
             contributions=self._contributions(representation, attribution, row, scored, target),
-            threshold=threshold_of(representation, target),
+            threshold=representation.threshold(target),
         )
+
+    def _groups(self, graph: Graph, scored: Scored, label: Any) -> list[Reason]:
+        """Return the named groups of a graph as reasons; where there are none, its places."""
+        groups = named_groups(graph)
+        if not groups:  # places are found in units of one percentage point
+            scores = scored.nodes * 0.01 / Value.step_of(self.model.training_.labels)
+            groups = [("", place.nodes) for place in find_places(graph, scores)]
+        names = {nodes: name for name, nodes in groups}
+        places = sorted_places(graph, scored.nodes, list(names))
+        return [self._place_reason(graph, place, scored, label, names[place.nodes]) for place in places]
 
     def _place_reason(self, graph: Graph, place: Place, scored: Scored, label: Any, name: str = "") -> Reason:
         """Return a place as a reason: the program that it induces, its name, and the programs behind it."""
         points = scored.shares(place.nodes)
         terms = tuple(
-            Reason(scored.programs[i], float(points[i]), (), scored.columns[i])
+            Reason(
+                self._program(scored.columns[i], scored.thresholds), float(points[i]), (), scored.columns[i]
+            )
             for i in important(points, MOST_TERMS).tolist()
             if abs(points[i]) >= LEAST_SHOWN
         )
@@ -336,9 +311,8 @@ class Explainer:
         scored: Sequence[Scored],
     ) -> list[list[Place]]:
         """Return the connected parts of a small subgraph of each graph that alone gets its class."""
-        from gdlnn.explain.sufficient import sufficient_nodes
+        from gdlnn.explain.counterfactual import sufficient_nodes
 
-        assert attribution.baseline is not None
         scores = [own.nodes for own in scored]
         found = sufficient_nodes(self.model, representation, targets, attribution.baseline, scores)
         return [
@@ -349,13 +323,12 @@ class Explainer:
     # --- programs -----------------------------------------------------------------------------------------
 
     def _by_programs(
-        self,
-        representation: Representation,
-        targets: IntArray,
-        attribution: Attribution,
-        chosen: Sequence[IntArray],
+        self, representation: Representation, targets: IntArray, n_reasons: int, technique: Technique
     ) -> list[Explanation]:
-        """Explain graphs by chosen programs and the subgraph that Algorithm 2 leaves of them."""
+        """Explain graphs by the most important programs and the subgraph that Algorithm 2 leaves of them."""
+        asked = Context.of(self.model, representation, targets, n_reasons, self.random_state)
+        weights, quality = technique.attribute(asked)
+        chosen = [important(row, n_reasons) for row in weights]
         matches = representation.matches
         used = np.unique(np.concatenate([*chosen, np.zeros(0, dtype=np.int64)]))
         use = np.stack([np.isin(used, columns) for columns in chosen]) & matches[:, used] if chosen else None
@@ -372,19 +345,19 @@ class Explainer:
         )
         results = []
         for row, part in enumerate(left):
-            found = dict(zip(used.tolist(), part.witnesses, strict=True))
-            quality = None if attribution.quality is None else float(attribution.quality[row])
+            found = dict(zip(used.tolist(), part.places, strict=True))
             reasons = tuple(
                 Reason(
                     self.programs[column],
-                    float(attribution.weights[row, column]),
-                    (),
+                    float(weights[row, column]),
+                    found[column],
                     column,
                     plain(self.model.programs_.labels[column]),
-                ).at(found[column])
+                )
                 for column in chosen[row].tolist()
             )
-            method = Method(self.technique.name, dict(self.technique.options()), self.random_state, quality)
+            fit = None if quality is None else float(quality[row])
+            method = Method(technique.name, dict(technique.options()), self.random_state, fit)
             results.append(
                 self._explanation(
                     representation,
@@ -404,7 +377,6 @@ class Explainer:
         self, representation: Representation, attribution: Attribution, row: int, scored: Scored, target: int
     ) -> Contributions:
         """Return what is added in a graph to the baseline of a class."""
-        assert attribution.baseline is not None
         counts = dict(self.model.programs_.info.label_counts)
         label = plain(representation.classes[target])
         pooled = self._pooled(representation, attribution, row)
@@ -412,7 +384,7 @@ class Explainer:
         others = sum(points for _, points in pooled)
         prior = counts.get(label, 0) / max(1, sum(counts.values()))
         if isinstance(representation, ValueRepresentation):
-            prior = float(self.model.training_labels_.mean())
+            prior = float(self.model.training_.labels.mean())
         return Contributions(
             baseline=baseline,
             prior=prior,
@@ -426,10 +398,10 @@ class Explainer:
         self, representation: Representation, attribution: Attribution, row: int
     ) -> tuple[tuple[str, float], ...]:
         """Return what pooled features add, with their values in words, the largest first."""
-        pooled, others = self.model.layer_.pooled_, attribution.others
-        if pooled is None or others is None:
+        pooled = self.model.layer_.pooled_
+        if pooled is None:
             return ()
-        weights = others[row, : len(pooled.names_)]
+        weights = attribution.others[row, : len(pooled.names_)]
         values = representation.features[row, len(self.programs) :]
         order = np.argsort(-np.abs(weights), kind="stable").tolist()
         schema = self.model.schema_
@@ -445,47 +417,49 @@ class Explainer:
         start = np.searchsorted(rows, np.arange(len(representation) + 1))
         for row, graph in enumerate(representation.graphs):
             part = slice(int(start[row]), int(start[row + 1]))
-            own = columns[part].tolist()
-            some, images = [self.programs[column] for column in own], list(found.images[part])
-            weights = attribution.weights[row, own].tolist()
-            for column, program, places, weight in self._of_quantities(
-                graph, representation, attribution, row
-            ):
+            own, weights = columns[part].tolist(), attribution.weights[row, columns[part]].tolist()
+            bounds = found.at[part.start : part.stop + 1]
+            sizes, there = np.diff(bounds).tolist(), [found.nodes[bounds[0] : bounds[-1]]]
+            thresholds = {}
+            for column, weight in self._of_quantities(attribution, row):
+                value = float(representation.features[row, column])
+                thresholds[column] = self._threshold(column, value)
+                there.append(extreme_nodes(graph, self._extreme(column), thresholds[column]))
+                sizes.append(there[-1].size)
                 own.append(column)
-                some.append(program)
-                images.append(places)
                 weights.append(weight)
-            results.append(score_nodes(graph, some, own, np.array(weights, dtype=np.float64), images))
+            all_there = np.concatenate(there).astype(np.int64)
+            results.append(score_nodes(graph.n_nodes, own, np.array(weights), all_there, sizes, thresholds))
         return results
 
-    def _of_quantities(
-        self, graph: Graph, representation: Representation, attribution: Attribution, row: int
-    ) -> Iterator[tuple[int, Program, Images, float]]:
-        """Yield the programs of quantities that are present, with the thresholds that decided for a graph."""
+    def _of_quantities(self, attribution: Attribution, row: int) -> Iterator[tuple[int, float]]:
+        """Yield the columns of quantities that are present in a graph, with what they add."""
         quantities = self.model.layer_.quantities_
-        if quantities is None or attribution.others is None or not len(quantities):
+        if quantities is None or not len(quantities):
             return
-        first = representation.features.shape[1] - len(quantities)
+        first = self.model.layer_.n_columns - len(quantities)
         weights = attribution.others[row, -len(quantities) :]
-        info = self.model.programs_.info
-        for number in np.flatnonzero(weights).tolist():
-            extreme, value = quantities.columns[number], float(representation.features[row, first + number])
-            threshold = self._threshold(first + number, value)
-            width = info.n_node_features if extreme.of == "node" else info.n_edge_features
-            program = extreme.program(threshold, width, directed=info.directed)
-            yield first + number, program, extreme_images(graph, extreme, threshold), float(weights[number])
+        yield from ((first + i, float(weights[i])) for i in np.flatnonzero(weights).tolist())
+
+    def _extreme(self, column: int) -> Extreme:
+        """Return the quantity of a column."""
+        quantities = self.model.layer_.quantities_
+        found: Extreme = quantities.columns[column - self.model.layer_.n_columns + len(quantities)]
+        return found
+
+    def _program(self, column: int, thresholds: Mapping[int, float]) -> Program:
+        """Return the program of a column, for a quantity with the threshold that decided."""
+        if column < len(self.programs):
+            return self.programs[column]
+        extreme, info = self._extreme(column), self.model.programs_.info
+        width = info.n_node_features if extreme.of == "node" else info.n_edge_features
+        return extreme.program(thresholds[column], width, directed=info.directed)
 
     def _threshold(self, column: int, value: float) -> float:
         """Return the threshold of a quantity that decided: the middle split that the value passes."""
-        forest = self.model.head_.forest_
-        splits = np.sort(forest.threshold[forest.feature == column].astype(np.float64))
+        splits = self.model.head_.forest_.splits(column)
         passed = splits[splits < value]
         return float(passed[len(passed) // 2]) if len(passed) else value
-
-
-def nodes_of(parts: Iterable[Place | Reason]) -> tuple[int, ...]:
-    """Return the nodes of places together, sorted."""
-    return tuple(sorted({node for part in parts for node in part.nodes}))
 
 
 def with_schema(graph: Graph, schema: Any) -> Graph:

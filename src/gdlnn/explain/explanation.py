@@ -67,12 +67,6 @@ class Reason(NamedTuple):
         """The nodes of all its places, sorted."""
         return tuple(sorted({node for place in self.places for node in place}))
 
-    def at(self, witness: Mapping[str, int] | None) -> Reason:
-        """Return the reason with one place, variable to node, or with none."""
-        if witness is None:
-            return self._replace(places=())
-        return self._replace(places=(tuple(int(witness[name]) for name in self.program.variables),))
-
     @property
     def side(self) -> str:
         """Whether it speaks "for" the target or "against" it."""
@@ -410,34 +404,21 @@ class Explanations(list[Explanation]):
 
 def _columns(explanations: Iterable[Explanation]) -> Columns:
     """Return a row for each reason of each explanation, by column."""
-    names = [
-        "graph",
-        "prediction",
-        "probability",
-        "target",
-        "reason",
-        "weight",
-        "matched",
-        "nodes",
-        "column",
+    rows = [
+        {
+            "graph": one.graph.name or f"graph {number}",
+            "prediction": plain(one.prediction),
+            "probability": one.probability,
+            "target": plain(one.target),
+            "reason": reason.name or reason.program.describe(one.schema, directed=one.graph.directed),
+            "weight": reason.weight,
+            "nodes": reason.nodes,
+        }
+        for number, one in enumerate(explanations)
+        for reason in one.reasons
     ]
-    columns: Columns = {name: [] for name in names}
-    for number, one in enumerate(explanations):
-        for reason in one.reasons:
-            words = reason.name or reason.program.describe(one.schema, directed=one.graph.directed)
-            cells = (
-                *(one.graph.name or f"graph {number}", plain(one.prediction), one.probability),
-                *(plain(one.target), words),
-                *(
-                    reason.weight,
-                    bool(reason.places),
-                    reason.places[0] if reason.places else None,
-                    reason.column,
-                ),
-            )
-            for name, cell in zip(names, cells, strict=True):
-                columns[name].append(cell)
-    return columns
+    names = ("graph", "prediction", "probability", "target", "reason", "weight", "nodes")
+    return {name: [row[name] for row in rows] for name in names}
 
 
 def plain(label: Any) -> Any:

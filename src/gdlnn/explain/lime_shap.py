@@ -6,8 +6,9 @@ representations. Programs outside the graph's own representation follow their fr
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +16,14 @@ from scipy.sparse import csr_array, vstack
 from sklearn.linear_model import Ridge
 
 from gdlnn.errors import ExplanationError
-from gdlnn.explain.context import Attribution
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from gdlnn.explain.context import Context, FloatArray
+    from gdlnn.model import GDLNNClassifier
+    from gdlnn.model.representation import Representation
 
+FloatArray = npt.NDArray[np.float64]
 SELECTION_PENALTY = 0.01
 """Ridge penalty of LIME's fit over all programs, which chooses the important ones (as in `lime`)."""
 FINAL_PENALTY = 1.0
@@ -30,6 +32,82 @@ WIDTH_PER_ROOT = 0.75
 """The width of LIME's kernel is this times the root of the number of programs (as in `lime`)."""
 _MORE_COALITIONS = 2048
 _TINY = 1e-9  # on the diagonal, for programs that the coalitions cannot distinguish
+
+
+class Weights(NamedTuple):
+    """The weights of programs, graphs × programs, and per graph how well they describe the model (R²)."""
+
+    weights: FloatArray
+    quality: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class Context:
+    """The input of a technique, which finds the programs that moved the prediction of each graph.
+
+    Attributes
+    ----------
+    values
+        What the programs find in the graphs, graphs × programs.
+    targets
+        Per graph the position of the class to explain.
+    predict
+        ``predict(values, row)`` gives probabilities, rows × classes. `row` names the graph whose pooled
+        features the model is given; without such features it makes no difference.
+    means
+        The share of training graphs that each program matches.
+    n_reasons
+        How many programs are requested; a technique may give weights to more.
+    seed
+        Random seed.
+    pooled
+        Whether the model is given pooled features.
+    """
+
+    values: FloatArray
+    targets: npt.NDArray[np.int64]
+    predict: Callable[[FloatArray, int], FloatArray]
+    means: FloatArray
+    n_reasons: int
+    seed: int = 0
+    pooled: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        model: GDLNNClassifier,
+        representation: Representation,
+        targets: npt.NDArray[np.int64],
+        n_reasons: int,
+        seed: int,
+    ) -> Context:
+        """Return the context of represented graphs, which are not matched again."""
+        if model.activation != "exists":
+            raise ExplanationError(
+                "technique: expected a model with the activation 'exists', got one that counts matches; "
+                "use 'contribution'"
+            )
+        n_programs = len(model.programs_)
+        others = representation.features[:, n_programs:]
+
+        def predict(rows: FloatArray, graph: int) -> FloatArray:
+            if not others.shape[1]:
+                return model.head_outputs(rows)
+            fixed = np.broadcast_to(others[graph], (len(rows), others.shape[1]))
+            return model.head_outputs(np.hstack([rows, fixed]))
+
+        values = np.ascontiguousarray(representation.features[:, :n_programs])
+        means = model.programs_.frequencies
+        return cls(values, targets, predict, means, n_reasons, seed, others.shape[1] > 0)
+
+    def target_probabilities(self) -> FloatArray:
+        """Return per graph the probability of its target class."""
+        if not self.pooled:
+            chances = self.predict(self.values, 0)
+            return np.asarray(chances[np.arange(len(chances)), self.targets])
+        rows = range(len(self.values))
+        single = [self.predict(self.values[i : i + 1], i)[0, self.targets[i]] for i in rows]
+        return np.array(single, dtype=np.float64)
 
 
 class Lime:
@@ -61,16 +139,16 @@ class Lime:
         """Return the settings."""
         return {"n_samples": self.n_samples, "kernel_width": self.kernel_width}
 
-    def attribute(self, context: Context) -> Attribution:
+    def attribute(self, context: Context) -> Weights:
         """Return the weights of the `n_reasons` most important programs; the others get zero."""
         values = context.values
         weights, quality = np.zeros_like(values), np.zeros(len(values))
         if not values.size:
-            return Attribution(weights, quality)
+            return Weights(weights, quality)
         samples = self.samples(context)
         table = csr_array(samples)
         own = context.target_probabilities()
-        shared = context.predict(samples, 0) if context.others is None else None
+        shared = context.predict(samples, 0) if not context.pooled else None
         for row, of_graph in enumerate(values):
             predicted = context.predict(samples, row) if shared is None else shared
             labels = np.append(predicted[:, context.targets[row]], own[row])
@@ -84,12 +162,12 @@ class Lime:
                 fit = _ridge(same.astype(np.float64), labels, closeness, FINAL_PENALTY)
                 weights[row, chosen] = fit.coef_
                 quality[row] = fit.score(same, labels, closeness)
-        return Attribution(weights, quality)
+        return Weights(weights, quality)
 
     def samples(self, context: Context) -> FloatArray:
         """Draw representations, each program independently with its frequency in training."""
         rng = np.random.default_rng(context.seed)
-        means = context.known_means(self.name)
+        means = context.means
         drawn = rng.random((self.n_samples - 1, len(means))) < means
         return np.asfortranarray(drawn, dtype=np.float64)  # by columns, since a few programs are picked later
 
@@ -130,17 +208,17 @@ class KernelShap:
         """Return the settings."""
         return {"n_samples": self.n_samples}
 
-    def attribute(self, context: Context) -> Attribution:
+    def attribute(self, context: Context) -> Weights:
         """Compute the weights of the programs."""
         n, k = context.values.shape
         if not n or not k:
-            return Attribution(np.zeros_like(context.values))
-        mean = context.known_means(self.name)
+            return Weights(np.zeros_like(context.values))
+        mean = context.means
         gains = context.target_probabilities() - [
             context.predict(mean[None], i)[0, context.targets[i]] for i in range(n)
         ]
         if k == 1:
-            return Attribution(gains[:, None])
+            return Weights(gains[:, None])
         coalitions, chances = self._coalitions(k, context.seed)
         inside = coalitions.astype(np.float64)
         # The last program's value follows from the sum, so the regression has no constraint.
@@ -155,7 +233,7 @@ class KernelShap:
             predicted = context.predict(mixed, i)[:, context.targets[i]]
             right[:, i] = weighted @ (predicted - base - inside[:, -1] * gains[i])
         first = np.linalg.solve(matrix, right).T
-        return Attribution(np.column_stack([first, gains - first.sum(axis=1)]))
+        return Weights(np.column_stack([first, gains - first.sum(axis=1)]))
 
     def _coalitions(self, k: int, seed: int) -> tuple[npt.NDArray[np.bool_], FloatArray]:
         """Return coalitions, neither empty nor full, and their weights in the regression."""

@@ -26,7 +26,7 @@ from gdlnn.explain.words import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gdlnn.explain.explanation import Explanation, Reason
+    from gdlnn.explain.explanation import Explanation
     from gdlnn.explain.global_explanation import GlobalExample, GlobalExplanation
     from gdlnn.gdl.program import Program
 
@@ -181,9 +181,6 @@ def _sentence(words: str) -> str:
 
 def shown_graph(explanation: Explanation) -> dict[str, Any]:
     """Return the values that the page shows for an explained graph."""
-    lines = {
-        outline.number: line for line, outline in Marks(outlines=explanation_outlines(explanation)).drawn()
-    }
     largest = largest_score(explanation)
     return {
         "name": explanation.graph.name or "graph",
@@ -201,27 +198,50 @@ def shown_graph(explanation: Explanation) -> dict[str, Any]:
         "further": further_lines(explanation),
         "subgraph": subgraph_line(explanation),
         "programs": [
-            _shown_reason(explanation, reason, number, lines.get(number, 0))
-            for number, reason in enumerate(explanation.listed, start=1)
+            {**card, "class_name": explanation.class_name(reason.label), "gdl": str(reason.program)}
+            for card, reason in zip(reason_cards(explanation), explanation.listed, strict=True)
         ],
     }
 
 
-def _shown_reason(explanation: Explanation, reason: Reason, number: int, line: int) -> dict[str, Any]:
-    return {
-        "number": number,
-        "line": line,
-        "side": reason.side,
-        "absent": not reason.places,
-        "weight": figure(explanation, reason),
-        "words": reason_words(explanation, reason),
-        "class_name": explanation.class_name(reason.label),
-        "gdl": str(reason.program),
-        "terms": [
-            {"weight": figure(explanation, one), "words": reason_words(explanation, one)}
-            for one in reason.terms
-        ],
+def reason_cards(explanation: Explanation) -> list[dict[str, Any]]:
+    """Return the places, or programs, of an explanation in the order of its texts.
+
+    `number` is that of the class ``p1``, ``p2`` … in the picture, `line` that of its outline (0: none),
+    `weight` what it adds, `figure` the same as texts and pictures show it, and `behind` lists the programs
+    behind a place.
+    """
+    drawn = {
+        outline.number: line for line, outline in Marks(outlines=explanation_outlines(explanation)).drawn()
     }
+    return [
+        {
+            "number": number,
+            "line": drawn.get(number, 0),
+            "index": reason.column,
+            "words": reason_words(explanation, reason),
+            "side": reason.side,
+            "weight": reason.weight,
+            "figure": figure(explanation, reason),
+            **({} if explanation.value is None else {"unit": explanation.value.unit}),
+            "witness": list(reason.places[0]) if reason.places else None,
+            "edges": None
+            if reason.witness is None
+            else [
+                [reason.witness[edge.source], reason.witness[edge.target]] for edge in reason.program.edges
+            ],
+            "behind": [
+                {
+                    "index": one.column,
+                    "words": reason_words(explanation, one),
+                    "weight": one.weight,
+                    "figure": figure(explanation, one),
+                }
+                for one in reason.terms
+            ],
+        }
+        for number, reason in enumerate(explanation.listed, start=1)
+    ]
 
 
 def _example_picture(example: GlobalExample) -> str:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from gdlnn.gdl.program import Program
     from gdlnn.graphs import Graph
 
-BoolArray = npt.NDArray[np.bool_]
-
 
 class Shrunk(NamedTuple):
     """The remaining subgraph of one graph.
@@ -28,17 +26,14 @@ class Shrunk(NamedTuple):
     ----------
     nodes
         The remaining nodes, sorted; empty if no program matched.
-    matched
-        Whether each program matched the graph; only those that were asked about can.
-    witnesses
-        Where each program is among `nodes`, variable to node; None where it did not match.
+    places
+        Per program its image among `nodes`, the node of each variable; none where it did not match.
     complete
         False if a search ran out of steps: some remaining node may not be needed.
     """
 
     nodes: tuple[int, ...]
-    matched: tuple[bool, ...]
-    witnesses: tuple[dict[str, int] | None, ...]
+    places: tuple[tuple[tuple[int, ...], ...], ...]
     complete: bool
 
 
@@ -85,46 +80,28 @@ def shrink(
         NO_BUDGET if step_budget is None else step_budget,
         n_threads_for(n_jobs),
     )
-    return _unpack(encoded.graphs, programs, chosen, kept, matched, images, complete)
+    results = []
+    node = mark = image = 0
+    for row, graph in enumerate(encoded.graphs):
+        left = np.flatnonzero(kept[node : node + graph.n_nodes])
+        node += graph.n_nodes
+        places: list[tuple[tuple[int, ...], ...]] = [()] * len(programs)
+        for column in np.flatnonzero(chosen[row]).tolist():
+            if matched[mark]:
+                end = image + len(programs[column].nodes)
+                places[column] = (tuple(images[image:end].tolist()),)
+                image = end
+            mark += 1
+        results.append(Shrunk(tuple(left.tolist()), tuple(places), bool(complete[row])))
+    return results
 
 
 def _orders(graphs: Sequence[Graph], order: Sequence[npt.ArrayLike] | None) -> npt.NDArray[np.int64]:
-    if order is None:
-        rows = [np.arange(graph.n_nodes, dtype=np.int64) for graph in graphs]
-        return np.concatenate([*rows, np.zeros(0, dtype=np.int64)])
-    if len(order) != len(graphs):
-        raise ExplanationError(f"order: expected one row per graph ({len(graphs)}), got {len(order)}")
-    given = [np.asarray(row, dtype=np.int64) for row in order]
+    rows = [np.arange(graph.n_nodes) for graph in graphs] if order is None else order
+    given = [np.asarray(row, dtype=np.int64) for row in rows]
+    if len(given) != len(graphs):
+        raise ExplanationError(f"order: expected one row per graph ({len(graphs)}), got {len(given)}")
     for index, (graph, row) in enumerate(zip(graphs, given, strict=True)):
         if not np.array_equal(np.sort(row), np.arange(graph.n_nodes)):
             raise ExplanationError(f"order: graph {index}: expected each of its {graph.n_nodes} nodes once")
     return np.concatenate([*given, np.zeros(0, dtype=np.int64)])
-
-
-def _unpack(
-    graphs: Sequence[Graph],
-    programs: Sequence[Program],
-    use: BoolArray,
-    kept: npt.NDArray[np.uint8],
-    matched: npt.NDArray[np.uint8],
-    images: npt.NDArray[np.int32],
-    complete: npt.NDArray[np.uint8],
-) -> list[Shrunk]:
-    """Split the core's concatenated arrays into one result per graph."""
-    results = []
-    node = mark = image = 0
-    for row, graph in enumerate(graphs):
-        left = np.flatnonzero(kept[node : node + graph.n_nodes])
-        node += graph.n_nodes
-        found = [False] * len(programs)
-        where: list[dict[str, int] | None] = [None] * len(programs)
-        for column in np.flatnonzero(use[row]).tolist():
-            if matched[mark]:
-                variables = programs[column].variables
-                values = images[image : image + len(variables)].tolist()
-                where[column] = dict(zip(variables, values, strict=True))
-                found[column] = True
-                image += len(variables)
-            mark += 1
-        results.append(Shrunk(tuple(left.tolist()), tuple(found), tuple(where), bool(complete[row])))
-    return results

@@ -21,13 +21,7 @@ Vectors = list["Intervals | None"]
 
 
 def intersection(first: Intervals | None, second: Intervals | None) -> Intervals | None:
-    """Return the vector that admits what both admit.
-
-    Raises
-    ------
-    ValueError
-        Where nothing is left of some interval.
-    """
+    """Return the vector that admits what both admit; raise a ValueError where that is nothing."""
     if first is None or second is None:
         return second if first is None else first
     common = tuple(
@@ -44,10 +38,8 @@ def merged_edges(program: Program) -> dict[Ends, Vectors]:
     ``edge (x, y)`` and ``edge (y, x)`` speak of one edge there, so their intervals are intersected. Where
     nothing is left the program matches no undirected graph; the two vectors then stay, in a fixed order.
     """
-    number = {variable: i for i, variable in enumerate(program.variables)}
     edges: dict[Ends, Vectors] = {}
-    for edge in program.edges:
-        source, target = number[edge.source], number[edge.target]
+    for (source, target), edge in zip(program.ends.tolist(), program.edges, strict=True):
         ends = (source, target) if source <= target else (target, source)
         if ends not in edges:
             edges[ends] = [edge.intervals]
@@ -65,10 +57,8 @@ def canonical(program: Program, *, directed: bool) -> Program:
     from gdlnn import _core  # only here, so that programs can be read and printed without the core
 
     if directed:
-        number = {variable: i for i, variable in enumerate(program.variables)}
-        edges: dict[Ends, Vectors] = {
-            (number[e.source], number[e.target]): [e.intervals] for e in program.edges
-        }
+        pairs = zip(program.ends.tolist(), program.edges, strict=True)
+        edges: dict[Ends, Vectors] = {(u, v): [edge.intervals] for (u, v), edge in pairs}
     else:
         edges = merged_edges(program)
     order = _core.canonical_order(

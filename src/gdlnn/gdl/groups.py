@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gdlnn.errors import MissingExtraError
 from gdlnn.gdl.atoms import AROMATIC, DOUBLE, SINGLE, TRIPLE
-from gdlnn.graphs.chem import chem
+from gdlnn.graphs.molecules import chem
 
 if TYPE_CHECKING:
     from gdlnn.gdl.atoms import Pattern, Range

@@ -54,13 +54,7 @@ Built = TypeVar("Built")
 
 
 def parse_program(text: str, schema: Schema | None = None) -> Program:
-    """Read one program; a header, where there is one, is read and dropped.
-
-    Raises
-    ------
-    GDLSyntaxError
-        With line, column and a caret, if the text is not a program.
-    """
+    """Read one program; a header, where there is one, is read and dropped."""
     return _parse(text, "single", lambda records: _program(records, schema))
 
 
@@ -192,9 +186,14 @@ def _object(token: Token) -> dict[str, Any]:
         raise TextFault(_offset(token), f"expected a JSON object on one line, got {shown(token)}") from error
 
 
-def _condition(children: list[Any], operator: Operator) -> Condition:
-    (offset, feature), *values = children
-    return Condition(offset, feature, operator, values)
+def _condition(operator: Operator) -> Callable[[object, list[Any]], Condition]:
+    """Return the method of the builder for conditions with an operator."""
+
+    def build(_: object, children: list[Any]) -> Condition:
+        (offset, feature), *values = children
+        return Condition(offset, feature, operator, values)
+
+    return build
 
 
 class _Builder(Transformer[Token, Any]):
@@ -230,20 +229,8 @@ class _Builder(Transformer[Token, Any]):
     def conditions(self, children: list[Any]) -> VectorText:
         return VectorText(_offset(children[0]), (), children[1:])
 
-    def equal(self, children: list[Any]) -> Condition:
-        return _condition(children, "=")
-
-    def at_least(self, children: list[Any]) -> Condition:
-        return _condition(children, ">=")
-
-    def at_most(self, children: list[Any]) -> Condition:
-        return _condition(children, "<=")
-
-    def between(self, children: list[Any]) -> Condition:
-        return _condition(children, "in []")
-
-    def one_of(self, children: list[Any]) -> Condition:
-        return _condition(children, "in {}")
+    equal, at_least, at_most = _condition("="), _condition(">="), _condition("<=")
+    between, one_of = _condition("in []"), _condition("in {}")
 
     def node(self, children: list[Any]) -> NodeText:
         variable, vector = children
@@ -296,33 +283,25 @@ def _program(records: list[Record], schema: Schema | None) -> Program:
     if len(records) > MAX_DESCRIPTIONS:
         reason = f"expected at most {MAX_DESCRIPTIONS:,} descriptions, got {len(records):,}"
         raise TextFault(records[0].offset, reason)
-    nodes = [record for record in records if isinstance(record, NodeText)]
-    edges = [record for record in records if isinstance(record, EdgeText)]
-    declared: set[str] = set()
-    node_vectors = _Vectors("node", schema.node if schema else None)
-    built_nodes = []
-    for node in nodes:
-        if node.variable in declared:
+    nodes: dict[str, NodeDescription] = {}
+    edges: dict[tuple[str, str], EdgeDescription] = {}
+    vectors = _Vectors("node", schema.node if schema else None)
+    for node in (record for record in records if isinstance(record, NodeText)):
+        if node.variable in nodes:
             reason = f"expected each variable once, but {shown(node.variable)} is described twice"
             raise TextFault(node.offset, reason)
-        declared.add(node.variable)
-        built_nodes.append(NodeDescription(node.variable, node_vectors.check(node.vector)))
-    described: set[tuple[str, str]] = set()
-    edge_vectors = _Vectors("edge", schema.edge if schema else None)
-    built_edges = []
-    for edge in edges:
+        nodes[node.variable] = NodeDescription(node.variable, vectors.check(node.vector))
+    vectors = _Vectors("edge", schema.edge if schema else None)
+    for edge in (record for record in records if isinstance(record, EdgeText)):
         ends = (edge.source, edge.target)
-        for end in ends:
-            if end not in declared:
-                raise TextFault(
-                    edge.offset, f"expected a declared variable, but there is no node {shown(end)}"
-                )
-        if ends in described:
+        if unknown := [end for end in ends if end not in nodes]:
+            reason = f"expected a declared variable, but there is no node {shown(unknown[0])}"
+            raise TextFault(edge.offset, reason)
+        if ends in edges:
             shown_ends = f"({', '.join(end[:40] for end in ends)})"
             raise TextFault(edge.offset, f"expected each edge once, but edge {shown_ends} is described twice")
-        described.add(ends)
-        built_edges.append(EdgeDescription(*ends, edge_vectors.check(edge.vector)))
-    return Program._trusted(tuple(built_nodes), tuple(built_edges))
+        edges[ends] = EdgeDescription(*ends, vectors.check(edge.vector))
+    return Program._trusted(tuple(nodes.values()), tuple(edges.values()))
 
 
 class _Vectors:

@@ -16,7 +16,7 @@ from gdlnn.gdl.conditions import number_text
 from gdlnn.gdl.groups import groups
 from gdlnn.gdl.molecule_places import completed_groups, molecule_groups, molecule_place_name
 from gdlnn.gdl.text import listed, number_word
-from gdlnn.graphs.chem import MAX_RINGS
+from gdlnn.graphs.molecules import MAX_RINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

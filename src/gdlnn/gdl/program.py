@@ -222,10 +222,7 @@ class Program:
     def parse(cls, text: str, schema: Schema | None = None) -> Program:
         """Read one program from GDL text, in the exact or (with a schema) in the readable form.
 
-        Raises
-        ------
-        GDLSyntaxError
-            With line, column and a caret, if the text is not a program.
+        A text that is no program raises a GDLSyntaxError with line, column and a caret.
         """
         from gdlnn.gdl.parser import parse_program  # lark is needed for text alone
 

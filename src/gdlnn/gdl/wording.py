@@ -283,10 +283,9 @@ class _Component:
         items = []
         for v, w in pairwise((*nodes, nodes[0])):
             link, words = self.units.links[v][w][0], self._branches([v])
-            notes = [
-                *([] if link == self.units.common_link else [f"{link} the next"]),
-                *filter(None, [words]),
-            ]
+            is_plain = link in (self.units.common_link, "next to")  # as neighbors in a ring always are
+            notes = [] if is_plain else [f"{link} the next"]
+            notes += [words] if words else []
             text = _without_article(self.units.nodes[v])
             items.append(f"{text} ({'; '.join(notes)})" if notes else text)
         return listed([_counted(item, len(list(some))) for item, some in groupby(items)], "and")

@@ -3,7 +3,7 @@
 File formats are in `gdlnn.datasets`, models in `gdlnn.model`.
 """
 
-from gdlnn.graphs.dataset import GraphDataset, Origin, SkippedRow, Table
+from gdlnn.graphs.dataset import GraphDataset, SkippedRow
 from gdlnn.graphs.graph import Graph
 from gdlnn.graphs.schema import Feature, FeatureKind, Schema
 from gdlnn.graphs.splits import Split
@@ -13,9 +13,7 @@ __all__ = [
     "FeatureKind",
     "Graph",
     "GraphDataset",
-    "Origin",
     "Schema",
     "SkippedRow",
     "Split",
-    "Table",
 ]

@@ -1,16 +1,14 @@
-"""Many graphs as a few arrays: GraphArrays for readers, files and other processes, GraphSet for the core."""
+"""Many graphs as a few arrays: GraphArrays for readers and other processes, GraphSet for the core."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from gdlnn.errors import GraphError, MatchError
-from gdlnn.graphs.graph import FloatArray, Graph, IntArray, in_range, same_bytes
+from gdlnn.errors import MatchError
+from gdlnn.graphs.graph import BoolArray, FloatArray, Graph, IntArray, same_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,13 +16,9 @@ if TYPE_CHECKING:
     from gdlnn import _core
     from gdlnn.graphs.schema import Schema
 
-ARRAYS = ("node_features", "node_offsets", "edges", "edge_features", "edge_offsets")
-"""The arrays of `GraphArrays`, in order."""
 
-
-@dataclass(frozen=True)
-class GraphArrays:
-    """Graphs as concatenated arrays, without names and schema.
+class GraphArrays(NamedTuple):
+    """Graphs as concatenated arrays, without names and schema, as the core takes them.
 
     Graph i owns the rows ``offsets[i]`` to ``offsets[i + 1]`` of nodes and of edges. Edge ends count from 0
     within their graph, and an undirected edge is listed once.
@@ -35,7 +29,7 @@ class GraphArrays:
     edges: IntArray
     edge_features: FloatArray
     edge_offsets: IntArray
-    directed: bool = False
+    directed: BoolArray
 
     @classmethod
     def of(cls, graphs: Sequence[Graph]) -> GraphArrays:
@@ -51,33 +45,18 @@ class GraphArrays:
             np.concatenate([np.zeros((0, 2), dtype=np.int64), *(graph.edges for graph in graphs)]),
             np.concatenate([no_edges, *(graph.edge_features for graph in graphs if graph.n_edges)]),
             offsets_of([graph.n_edges for graph in graphs]),
-            bool(graphs) and graphs[0].directed,
+            np.array([graph.directed for graph in graphs], dtype=bool),
         )
-
-    @classmethod
-    def widened(cls, arrays: Sequence[npt.NDArray[Any]], directed: bool) -> GraphArrays:
-        """Build from `ARRAYS` of any numeric types, such as `narrowed` gives."""
-        nodes, node_offsets, edges, features, edge_offsets = arrays
-        for name, array, dimensions in zip(ARRAYS, arrays, (2, 1, 2, 2, 1), strict=True):
-            if array.ndim != dimensions or array.dtype.kind not in ("biuf" if dimensions == 2 else "iu"):
-                raise GraphError(f"{name}: expected a numeric array of {dimensions} dimension(s)")
-        return cls(
-            nodes.astype(np.float64),
-            node_offsets.astype(np.int64),
-            edges.astype(np.int64).reshape(-1, 2),
-            features.astype(np.float64),
-            edge_offsets.astype(np.int64),
-            directed,
-        )
-
-    def narrowed(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the arrays by name, each in the smallest type that holds it."""
-        return {name: _narrow(getattr(self, name)) for name in ARRAYS}
 
     @property
     def n_graphs(self) -> int:
         """Number of graphs."""
         return len(self.node_offsets) - 1
+
+    @property
+    def is_directed(self) -> bool:
+        """Whether the graphs are directed, where all of them agree."""
+        return bool(self.directed[:1].any())
 
     def edge_graph(self) -> IntArray:
         """Return the graph of each edge."""
@@ -87,49 +66,13 @@ class GraphArrays:
         """Return the edges with ends counted over all graphs."""
         return self.edges + self.node_offsets[:-1][self.edge_graph()][:, None]
 
-    def check(self) -> None:
-        """Refuse what `Graph` would refuse: check all at once, and graph by graph only to name the fault."""
-        for what, offsets, rows in (
-            ("node_offsets", self.node_offsets, len(self.node_features)),
-            ("edge_offsets", self.edge_offsets, len(self.edges)),
-        ):
-            if len(offsets) < 1 or offsets[0] != 0 or offsets[-1] != rows or (np.diff(offsets) < 0).any():
-                raise GraphError(f"{what}: expected increasing numbers from 0 to {rows}")
-        if len(self.node_offsets) != len(self.edge_offsets):
-            raise GraphError(
-                f"edge_offsets: expected {len(self.node_offsets)} numbers, as in node_offsets, "
-                f"got {len(self.edge_offsets)}"
-            )
-        if len(self.edge_features) != len(self.edges):
-            raise GraphError(
-                f"edge_features: expected {len(self.edges)} rows, one per edge, got {len(self.edge_features)}"
-            )
-        if self._is_sound():
-            return
-        for number, graph in enumerate(self.graphs()):
-            try:
-                Graph(graph.node_features, graph.edges, graph.edge_features, directed=self.directed)
-            except GraphError as error:
-                raise GraphError(f"graph {number}{str(error).removeprefix('graph')}") from error
-
-    def _is_sound(self) -> bool:
-        """Say whether all features are in range, and all edges distinct and between nodes of their graph."""
-        if not (in_range(self.node_features) and in_range(self.edge_features)):
-            return False
-        sizes = np.diff(self.node_offsets)[self.edge_graph()]
-        if ((self.edges < 0) | (self.edges >= sizes[:, None])).any():
-            return False
-        ends = self.global_edges() if self.directed else np.sort(self.global_edges(), axis=1)
-        keys = ends[:, 0] * max(len(self.node_features), 1) + ends[:, 1]
-        return len(np.unique(keys)) == len(keys)
-
     def graphs(
         self,
         schema: Schema | None = None,
         names: Sequence[str | None] | None = None,
         node_names: Sequence[Sequence[str] | None] | None = None,
     ) -> list[Graph]:
-        """Split into graphs that share memory; call `check` first unless the arrays are known to be valid."""
+        """Split into graphs that share memory; nothing is checked."""
         if schema is not None:
             schema.check_widths(self.node_features.shape[1], self.edge_features.shape[1])
         # A view taken from a read-only array is read-only, so the graphs stay immutable.
@@ -142,28 +85,17 @@ class GraphArrays:
         of_nodes = node_names if node_names is not None else [None] * self.n_graphs
         build = Graph._trusted
         return [
-            build(nodes[a:b], edges[c:d], features[c:d], self.directed, schema, name, own and tuple(own))
-            for a, b, c, d, name, own in zip(
-                *(node_at, node_at[1:], edge_at, edge_at[1:], labels, of_nodes), strict=False
+            build(nodes[a:b], edges[c:d], features[c:d], directed, schema, name, own and tuple(own))
+            for a, b, c, d, directed, name, own in zip(
+                *(node_at, node_at[1:], edge_at, edge_at[1:], self.directed.tolist(), labels, of_nodes),
+                strict=False,
             )
         ]
 
-    def components(self) -> IntArray:
-        """Return the number of every node's connected component, over all graphs, directions aside."""
-        from scipy.sparse import coo_array  # late: scipy takes longer to load than this whole package
-        from scipy.sparse.csgraph import connected_components
-
-        n, ends = len(self.node_features), self.global_edges()
-        links = coo_array((np.ones(len(ends), dtype=bool), (ends[:, 0], ends[:, 1])), shape=(n, n))
-        return np.asarray(connected_components(links, directed=False)[1], dtype=np.int64)
-
-    def degrees(self) -> IntArray:
-        """Return every node's degree; a self-loop adds 1."""
-        return degrees(len(self.node_features), self.global_edges())
-
     def with_degrees(self) -> GraphArrays:
         """Return the same graphs with the degree as the only node feature."""
-        return replace(self, node_features=self.degrees().astype(np.float64)[:, None])
+        found = degrees(len(self.node_features), self.global_edges())
+        return self._replace(node_features=found.astype(np.float64)[:, None])
 
 
 def degrees(n_nodes: int, edges: IntArray) -> IntArray:
@@ -173,35 +105,20 @@ def degrees(n_nodes: int, edges: IntArray) -> IntArray:
     return np.bincount(ends, minlength=n_nodes).astype(np.int64)
 
 
+def components(n_nodes: int, edges: IntArray) -> IntArray:
+    """Return the number of each node's connected component, directions aside."""
+    from scipy.sparse import coo_array  # late: scipy takes longer to load than this whole package
+    from scipy.sparse.csgraph import connected_components
+
+    links = coo_array((np.ones(len(edges), dtype=bool), (edges[:, 0], edges[:, 1])), shape=(n_nodes, n_nodes))
+    return np.asarray(connected_components(links, directed=False)[1], dtype=np.int64)
+
+
 def offsets_of(sizes: Sequence[int] | IntArray) -> IntArray:
     """Return where each block starts, with the total at the end."""
     offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=offsets[1:])
     return offsets
-
-
-def _narrow(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the array in the smallest whole-number type that holds it exactly, else unchanged."""
-    if not array.size:
-        return array
-    low, high = array.min(), array.max()
-    for dtype in (np.int8, np.int16, np.int32):
-        info = np.iinfo(dtype)
-        if info.min <= low and high <= info.max:
-            small = array.astype(dtype)
-            return small if np.array_equal(small, array) else array
-    return array
-
-
-class NativeArrays(NamedTuple):
-    """Graphs in the core's encoding; directed and undirected ones may be mixed."""
-
-    node_features: FloatArray
-    node_offsets: IntArray
-    edges: IntArray
-    edge_features: FloatArray
-    edge_offsets: IntArray
-    directed: npt.NDArray[np.bool_]
 
 
 class GraphSet:
@@ -223,15 +140,7 @@ class GraphSet:
         for index, graph in enumerate(self.graphs):
             if not isinstance(graph, Graph):
                 raise MatchError(f"graph {index}: expected a Graph, got {type(graph).__name__}")
-        flat = GraphArrays.of(self.graphs)
-        self.arrays = NativeArrays(
-            flat.node_features,
-            flat.node_offsets,
-            flat.edges,
-            flat.edge_features,
-            flat.edge_offsets,
-            np.array([graph.directed for graph in self.graphs], dtype=bool),
-        )
+        self.arrays = GraphArrays.of(self.graphs)
         # Without a node (or an edge) anywhere, any number of features fits.
         self.has_nodes = len(self.arrays.node_features) > 0
         self.has_edges = len(self.arrays.edge_features) > 0

@@ -1,27 +1,28 @@
-"""GraphDataset: graphs with labels and a schema; Table and Origin: what its rows have and come from.
+"""GraphDataset: graphs with labels, a schema and what else is known of its rows.
 
-See `splits` for choosing some, `identity` for duplicates, `storage` for files, and `gdlnn.datasets` for
-readers of other formats.
+See `splits` for choosing some, `identity` for duplicates, and `gdlnn.datasets` for readers of files.
 """
 
 from __future__ import annotations
 
 import copy
+import json
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar, overload
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import GraphError
-from gdlnn.graphs import storage
 from gdlnn.graphs.identity import Duplicates
-from gdlnn.graphs.labels import LabelReader, Threshold
+from gdlnn.graphs.labels import Threshold, read_labels
 from gdlnn.graphs.schema import Feature, Schema, label_array
 from gdlnn.graphs.splits import Split, SplitKind, fold_rows, split_rows
 from gdlnn.graphs.structure import add_structure, with_structure_features
+from gdlnn.io.atomic import atomic_write
 from gdlnn.io.frames import data_frame, html_table
 
 if TYPE_CHECKING:
@@ -33,11 +34,8 @@ if TYPE_CHECKING:
     from gdlnn.io.frames import Columns
 
 logger = logging.getLogger(__name__)
-Value = TypeVar("Value")
 Masks = Sequence["BoolArray | None"]
-
-
-# --- what belongs to the rows -----------------------------------------------------------------------------
+_OF_ROWS = ("ids", "smiles", "node_masks", "edge_masks")
 
 
 class SkippedRow(NamedTuple):
@@ -48,116 +46,8 @@ class SkippedRow(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True)
-class Table:
-    """What the rows of a dataset have besides a graph and a label, each one entry per graph or None.
-
-    Parameters
-    ----------
-    ids, smiles
-        Identifiers, SMILES.
-    columns
-        Other columns of the table that the graphs come from, by name, as text.
-    node_masks, edge_masks
-        Ground truth (True: belongs to the motif); an entry may be None.
-    indices
-        The rows in the dataset that this one was taken from; None counts them.
-    """
-
-    ids: list[str] | None = None
-    smiles: list[str] | None = None
-    columns: dict[str, list[str]] = field(default_factory=dict)
-    node_masks: Masks | None = None
-    edge_masks: Masks | None = None
-    indices: IntArray | None = None
-
-    def take(self, rows: IntArray) -> Table:
-        """Return the entries of some rows."""
-
-        def pick(entries: Sequence[Any] | None) -> Any:
-            return None if entries is None else [entries[i] for i in rows]
-
-        return Table(
-            pick(self.ids),
-            pick(self.smiles),
-            {name: pick(cells) for name, cells in self.columns.items()},
-            pick(self.node_masks),
-            pick(self.edge_masks),
-            rows if self.indices is None else self.indices[rows],
-        )
-
-    def check(self, graphs: Sequence[Graph], where: str) -> None:
-        """Refuse what does not have one entry per graph, and masks that do not fit their graph."""
-        of_rows: dict[str, Sequence[Any] | None] = {
-            "node_masks": self.node_masks,
-            "edge_masks": self.edge_masks,
-            "ids": self.ids,
-            "smiles": self.smiles,
-        }
-        for what, entries in (of_rows | {f"column {n!r}": c for n, c in self.columns.items()}).items():
-            if entries is not None and len(entries) != len(graphs):
-                raise GraphError(
-                    f"{where}: {what}: expected {len(graphs)} entries, one per graph, got {len(entries)}"
-                )
-        for of, masks in (("node", self.node_masks), ("edge", self.edge_masks)):
-            for index, (graph, mask) in enumerate(zip(graphs, masks or (), strict=False)):
-                size = graph.n_nodes if of == "node" else graph.n_edges
-                if mask is not None and len(mask) != size:
-                    raise GraphError(
-                        f"{where}: graph {index}: {of}_masks: expected {size} values, one per {of}, "
-                        f"got {len(mask)}"
-                    )
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where the rows of a dataset come from.
-
-    Parameters
-    ----------
-    published_splits
-        The split that was published with the data: train, val and test to row numbers.
-    skipped
-        The skipped rows of the file.
-    reading
-        How molecules were converted to graphs, or None.
-    provenance
-        How the graphs were read and chosen, as plain values: the columns of SMILES and label, missing labels,
-        threshold, duplicates, split and seed. Models store it, so that a report reads data as in training.
-    split_source
-        How a part of a split was chosen: "published", or the kind and the seed.
-    """
-
-    published_splits: Mapping[str, IntArray] | None = None
-    skipped: list[SkippedRow] = field(default_factory=list)
-    reading: MoleculeReader | None = None
-    provenance: Mapping[str, Any] = field(default_factory=dict)
-    split_source: str = ""
-
-
-# --- the dataset ------------------------------------------------------------------------------------------
-
-
-class _Field(Generic[Value]):
-    """An attribute of a dataset that is a field of one of its records, which are never changed."""
-
-    def __init__(self, record: Literal["table", "origin"]) -> None:
-        self.record = record
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, dataset: GraphDataset, owner: type) -> Value:
-        return getattr(getattr(dataset, self.record), self.name)  # type: ignore[no-any-return]
-
-    def __set__(self, dataset: GraphDataset, value: Value) -> None:
-        setattr(dataset, self.record, replace(getattr(dataset, self.record), **{self.name: value}))
-
-
 class GraphDataset:
     """Graphs of one kind: the same features, all directed or all undirected, with or without labels.
-
-    The fields of its table and of its origin are also attributes of the dataset.
 
     Parameters
     ----------
@@ -169,23 +59,29 @@ class GraphDataset:
         The names of features and classes; by default that of the graphs.
     name
         The name of the dataset.
-    table
-        What else belongs to the rows: identifiers, SMILES, columns, ground truth.
-    origin
-        Where the rows come from: the published split, skipped rows, how molecules were read.
-    """
+    ids, smiles
+        Identifiers and SMILES, one per graph.
+    columns
+        Other columns of the table that the graphs come from, by name, as text.
+    node_masks, edge_masks
+        Ground truth, one array per graph (True: belongs to the motif); an entry may be None.
+    reading
+        How molecules were converted to graphs, or None.
+    skipped
+        The skipped rows of the file.
+    provenance
+        How the graphs were read and chosen, as plain values: the columns of SMILES and label, missing labels,
+        threshold, duplicates, split and seed. Models store it, so that a report reads data as in training.
 
-    ids: _Field[list[str] | None] = _Field("table")
-    smiles: _Field[list[str] | None] = _Field("table")
-    columns: _Field[dict[str, list[str]]] = _Field("table")
-    node_masks: _Field[Masks | None] = _Field("table")
-    edge_masks: _Field[Masks | None] = _Field("table")
-    indices: _Field[IntArray] = _Field("table")
-    published_splits: _Field[Mapping[str, IntArray] | None] = _Field("origin")
-    skipped: _Field[list[SkippedRow]] = _Field("origin")
-    reading: _Field[MoleculeReader | None] = _Field("origin")
-    provenance: _Field[Mapping[str, Any]] = _Field("origin")
-    split_source: _Field[str] = _Field("origin")
+    Attributes
+    ----------
+    indices
+        The rows in the dataset that this one was taken from.
+    published_splits
+        The split that was published with the data: train, val and test to row numbers; or None.
+    split_source
+        How a part of a split was chosen: "published", or the kind and the seed.
+    """
 
     def __init__(
         self,
@@ -194,8 +90,14 @@ class GraphDataset:
         schema: Schema | None = None,
         name: str = "",
         *,
-        table: Table | None = None,
-        origin: Origin | None = None,
+        ids: Sequence[str] | None = None,
+        smiles: Sequence[str] | None = None,
+        columns: Mapping[str, Sequence[str]] | None = None,
+        node_masks: Masks | None = None,
+        edge_masks: Masks | None = None,
+        reading: MoleculeReader | None = None,
+        skipped: Sequence[SkippedRow] = (),
+        provenance: Mapping[str, Any] | None = None,
     ) -> None:
         self.graphs: list[Graph] = list(graphs)
         self.name = name
@@ -203,10 +105,14 @@ class GraphDataset:
         self.schema = schema
         if schema is None and self.graphs:
             self.schema = self.graphs[0].schema
-        self.table = table or Table()
-        if self.table.indices is None:
-            self.table = replace(self.table, indices=np.arange(len(self.graphs)))
-        self.origin = origin or Origin()
+        self.ids = None if ids is None else list(ids)
+        self.smiles = None if smiles is None else list(smiles)
+        self.columns = {name: list(cells) for name, cells in (columns or {}).items()}
+        self.node_masks, self.edge_masks = node_masks, edge_masks
+        self.reading, self.skipped, self.provenance = reading, list(skipped), dict(provenance or {})
+        self.indices: IntArray = np.arange(len(self.graphs))
+        self.published_splits: Mapping[str, IntArray] | None = None
+        self.split_source = ""
         self._duplicates: tuple[int, Duplicates] | None = None
         self._warned: set[str] = set()
         self._check()
@@ -215,10 +121,22 @@ class GraphDataset:
         return f"dataset {self.name!r}" if self.name else "dataset"
 
     def _check(self) -> None:
+        """Refuse what does not have one entry per graph, masks that do not fit, and graphs that differ."""
         where, n = self._where(), len(self.graphs)
         if self.y is not None and (self.y.ndim != 1 or len(self.y) != n):
             raise GraphError(f"{where}: y: expected {n} labels, one per graph, got shape {self.y.shape}")
-        self.table.check(self.graphs, where)
+        of_rows = {name: getattr(self, name) for name in _OF_ROWS}
+        for what, entries in (of_rows | {f"column {n!r}": c for n, c in self.columns.items()}).items():
+            if entries is not None and len(entries) != n:
+                raise GraphError(f"{where}: {what}: expected {n} entries, one per graph, got {len(entries)}")
+        for of, masks in (("node", self.node_masks), ("edge", self.edge_masks)):
+            for index, (graph, mask) in enumerate(zip(self.graphs, masks or (), strict=False)):
+                size = graph.n_nodes if of == "node" else graph.n_edges
+                if mask is not None and len(mask) != size:
+                    raise GraphError(
+                        f"{where}: graph {index}: {of}_masks: expected {size} values, one per {of}, "
+                        f"got {len(mask)}"
+                    )
         # One pass checks whether anything differs; only then look for the graph that does.
         if len({(g.node_features.shape[1], g.edge_features.shape[1], g.directed) for g in self.graphs}) > 1:
             self._check_alike(where)
@@ -269,26 +187,27 @@ class GraphDataset:
             chosen = np.arange(len(self))[given if given.size else np.zeros(0, dtype=np.int64)]
         except IndexError as error:
             raise IndexError(f"{self._where()}: {error}") from error
-        part = self._with(
-            [self.graphs[i] for i in chosen],
-            self.schema,
-            replace(self.origin, published_splits=None, skipped=[]),
-        )
+        part = self._with([self.graphs[i] for i in chosen], self.schema)
         part.y = None if self.y is None else self.y[chosen]
-        part.table = self.table.take(chosen)
+        for name in _OF_ROWS:
+            entries = getattr(self, name)
+            setattr(part, name, None if entries is None else [entries[i] for i in chosen])
+        part.columns = {name: [cells[i] for i in chosen] for name, cells in self.columns.items()}
+        part.indices = self.indices[chosen]
+        part.published_splits, part.skipped = None, []
         return part
 
     def with_y(self, y: npt.ArrayLike | None) -> GraphDataset:
         """Return the dataset with other labels, or without labels."""
-        other = self._with(self.graphs, self.schema, self.origin)
+        other = self._with(self.graphs, self.schema)
         other.y = None if y is None else label_array(y, self._where())
         other._check()
         return other
 
-    def _with(self, graphs: list[Graph], schema: Schema | None, origin: Origin) -> GraphDataset:
+    def _with(self, graphs: list[Graph], schema: Schema | None) -> GraphDataset:
         """Return a copy with other graphs."""
         other = copy.copy(self)
-        other.graphs, other.schema, other.origin = graphs, schema, origin
+        other.graphs, other.schema = graphs, schema
         other._duplicates, other._warned = None, set()
         return other
 
@@ -308,7 +227,7 @@ class GraphDataset:
         column
             One of `columns`.
         missing, threshold
-            As for `LabelReader`.
+            As for `read_labels`.
         min_classes
             Minimum number of distinct labels.
         where
@@ -319,15 +238,14 @@ class GraphDataset:
             raise GraphError(
                 f"{self._where()}: with_labels: expected one of its columns ({got}), got {column!r}"
             )
-        cells, reader = self.columns[column], LabelReader(tuple(missing), threshold)
-        found = reader.read(cells, f"{where or self.name or 'dataset'}, column {column!r}", min_classes)
+        cells = self.columns[column]
+        place = f"{where or self.name or 'dataset'}, column {column!r}"
+        found = read_labels(cells, place, missing, threshold, min_classes)
         reasons = {
             i: "no label" if not cells[i] else f"no label: {cells[i]}"
             for i in np.flatnonzero(~found.present).tolist()
         }
-        labeled = self._without(
-            reasons, label=column, missing=list(reader.missing), threshold=found.threshold
-        )
+        labeled = self._without(reasons, label=column, missing=list(missing), threshold=found.threshold)
         labeled.indices, labeled.y = np.arange(len(labeled)), found.y
         if found.classes and labeled.schema is not None:
             return labeled.with_schema(replace(labeled.schema, classes=found.classes))
@@ -354,7 +272,7 @@ class GraphDataset:
         if self.graphs:
             schema.check_widths(self.n_node_features, self.n_edge_features, f"{self._where()}: ")
         graphs = [graph._renamed(schema, graph.name) for graph in self.graphs]
-        return self._with(graphs, schema, self.origin)
+        return self._with(graphs, schema)
 
     def with_structure(self) -> GraphDataset:
         """Return the dataset with degree and ring as additional node features, computed from the graphs.
@@ -367,16 +285,27 @@ class GraphDataset:
             unnamed = tuple(Feature(f"feature_{i}") for i in range(self.n_node_features))
             edges = tuple(Feature(f"feature_{i}") for i in range(self.n_edge_features))
             schema = Schema((*unnamed, *schema.node), edges)
-        return self._with(add_structure(self.graphs, schema), schema, self.origin)
+        return self._with(add_structure(self.graphs, schema), schema)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the dataset to one file without pickle; the file appears when it is complete."""
-        storage.save(self, path)
-
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> GraphDataset:
-        """Read a dataset that `save` wrote."""
-        return storage.load(path)
+        """Write the dataset as JSON Lines, which `load_jsonl` reads; the file appears once it is complete."""
+        header = {
+            "dataset": self.name,
+            "schema": None if self.schema is None else self.schema.to_json(),
+            "reading": None if self.reading is None else self.reading.to_json(),
+        }
+        columns = {
+            "label": None if self.y is None else self.y.tolist(),
+            "id": self.ids,
+            "smiles": self.smiles,
+        }
+        columns |= {"name": [g.name for g in self.graphs], "node_names": [g.node_names for g in self.graphs]}
+        with atomic_write(Path(path)) as file:
+            file.write(json.dumps(header, ensure_ascii=False).encode() + b"\n")
+            for i, graph in enumerate(self.graphs):
+                cells = {key: None if column is None else column[i] for key, column in columns.items()}
+                row = graph.to_json() | {key: cell for key, cell in cells.items() if cell is not None}
+                file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
 
     def split(
         self, kind: SplitKind = "auto", random_state: int = 0, sizes: Sequence[float] = (0.8, 0.1, 0.1)

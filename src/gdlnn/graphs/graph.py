@@ -148,6 +148,13 @@ class Graph:
             node_names=None if self.node_names is None else [self.node_names[node] for node in kept],
         )
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the nodes and edges as on a line of JSON Lines."""
+        row: dict[str, Any] = {"nodes": _numbers(self.node_features), "edges": self.edges.tolist()}
+        if self.edge_features.shape[1]:
+            row["edge_features"] = _numbers(self.edge_features)
+        return row | ({"directed": True} if self.directed else {})
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Graph cannot be changed (tried to set {name!r}); build a new one")
 
@@ -258,6 +265,12 @@ def json_rows(matrix: npt.NDArray[Any]) -> list[Any]:
     """Return a matrix as JSON values; a missing one is null."""
     rows: list[Any] = np.where(np.isnan(matrix), np.array(None), matrix).tolist()
     return rows
+
+
+def _numbers(matrix: FloatArray) -> list[Any]:
+    """Return a matrix as JSON values, whole numbers without a point: shorter, and easier to read."""
+    whole = bool((matrix == np.floor(matrix)).all()) and bool((np.abs(matrix) < 2**53).all())
+    return json_rows(matrix.astype(np.int64) if whole else matrix)
 
 
 def _edge_list(edges: npt.ArrayLike, where: str) -> IntArray:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.graphs.arrays import ARRAYS, GraphArrays
+from gdlnn.graphs.arrays import GraphArrays
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -29,7 +29,7 @@ def fingerprint(graphs: Sequence[Graph], *more: npt.NDArray[Any]) -> str:
     """Return a hash of graphs (features, edges, direction) and of other arrays, such as label codes."""
     arrays = GraphArrays.of(graphs)
     digest = hashlib.sha256()
-    for array in (*(getattr(arrays, name) for name in ARRAYS), np.array([arrays.directed]), *more):
+    for array in (*arrays[:5], np.array([arrays.is_directed]), *more):
         digest.update(f"{array.dtype}{array.shape}".encode())
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
@@ -140,12 +140,20 @@ def refined_colors(
     -------
     The colors, and where the nodes of each graph begin.
     """
-    arrays = GraphArrays.of(graphs) if columns is None else _some_features(graphs, columns)
+    arrays = GraphArrays.of(graphs)
+    directed = arrays.is_directed
+    if columns is not None:
+        nodes, edges = (
+            features[:, chosen] if len(features) else np.zeros((0, len(chosen)))
+            for features, chosen in zip((arrays.node_features, arrays.edge_features), columns, strict=True)
+        )
+        arrays = arrays._replace(node_features=nodes, edge_features=edges)
+        directed = any(graph.directed for graph in graphs if graph.n_edges)
     colors = _row_hashes(arrays.node_features)
     ends = arrays.global_edges()
     edge_colors = _row_hashes(arrays.edge_features)
     out = np.uint64(0x9E3779B97F4A7C15)
-    into = np.uint64(0xC2B2AE3D27D4EB4F) if arrays.directed else out
+    into = np.uint64(0xC2B2AE3D27D4EB4F) if directed else out
     back = ends[:, 0] != ends[:, 1]  # an undirected loop is one line at its node, not two
     for _ in range(rounds):
         messages = np.zeros(len(colors), dtype=np.uint64)
@@ -153,21 +161,6 @@ def refined_colors(
         np.add.at(messages, ends[back, 1], mix64(mix64(colors[ends[back, 0]]) + edge_colors[back] + into))
         colors = mix64(colors * np.uint64(3) + mix64(messages))
     return colors, arrays.node_offsets
-
-
-def _some_features(graphs: Sequence[Graph], columns: Columns) -> GraphArrays:
-    """Concatenate graphs with some of their features."""
-    arrays, (nodes, edges) = GraphArrays.of(graphs), columns
-    return replace(
-        arrays,
-        node_features=_some(arrays.node_features, nodes),
-        edge_features=_some(arrays.edge_features, edges),
-        directed=any(graph.directed for graph in graphs if graph.n_edges),
-    )
-
-
-def _some(features: FloatArray, columns: list[int]) -> FloatArray:
-    return features[:, columns] if len(features) else np.zeros((0, len(columns)))
 
 
 def color_sums(colors: Hashes, offsets: IntArray) -> Hashes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -52,79 +51,78 @@ class Labels(NamedTuple):
     threshold: Threshold
 
 
-@dataclass(frozen=True)
-class LabelReader:
-    """How the cells of a column become labels.
+def read_labels(
+    cells: Sequence[str],
+    where: str,
+    missing: Sequence[str] = (),
+    threshold: Threshold = None,
+    min_classes: int = 2,
+) -> Labels:
+    """Return the labels of a column.
+
+    A column without enough classes is refused, as is one of many numbers, and, where two classes are
+    needed, one with a class per row.
 
     Parameters
     ----------
+    cells
+        The cells of the column.
+    where
+        The file and the column, for errors.
     missing
         Cells that mean "no label", besides `MISSING`.
     threshold
         Split a column of numbers into two classes: 1 for values of at least this, 0 for smaller ones.
         "median" takes the median of the column. "number" reads the target of a regressor, and "log" its
         logarithm to base 10: cells that are no numbers, such as ">50", count as missing.
+    min_classes
+        Minimum number of distinct labels.
     """
-
-    missing: Sequence[str] = ()
-    threshold: Threshold = None
-
-    def __post_init__(self) -> None:
-        given: Any = self.threshold
-        number = isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given)
-        if given not in (None, "median", "number", "log") and not number:
-            raise DatasetError(f"threshold: expected a number or median, got {given!r}")
-
-    def read(self, cells: Sequence[str], where: str, min_classes: int = 2) -> Labels:
-        """Return the labels of a column; `where` names the file and the column in errors.
-
-        A column without enough classes is refused, as is one of many numbers, and, where two classes are
-        needed, one with a class per row.
-        """
-        if self.threshold in ("number", "log"):
-            return self._values(cells, where)
-        absent = {*MISSING, *self.missing} | (set() if "+" in cells else {"-"})
-        present = np.array([cell not in absent for cell in cells], dtype=bool)
-        words = [cell for cell, there in zip(cells, present.tolist(), strict=True) if there]
-        if not words:
-            raise DatasetError(f"{where}: expected labels, got {_none_of(cells)}")
-        y, classes, cut = self._labels(words, where)
-        found = np.unique(y)
-        if len(found) < min_classes:
-            absence = f"; {len(cells) - len(words)} rows have no label" if len(words) < len(cells) else ""
-            raise DatasetError(
-                f"{where}: expected at least {min_classes} classes, got the label {found[0]} for every row"
-                f"{absence}"
-            )
-        if min_classes > 1 and cut is None and len(found) > max(2, len(words) // 2):
-            raise DatasetError(
-                f"{where}: expected classes with several rows each, got {len(found)} different values in "
-                f"{len(words)} rows; {_ADVICE}"
-            )
-        return Labels(y, present, classes, cut)
-
-    def _values(self, cells: Sequence[str], where: str) -> Labels:
-        """Return the numbers of a column; infinite ones are refused, as is what has no logarithm."""
-        numbers = np.array([np.nan if cell in self.missing else _number(cell) for cell in cells])
-        present = ~np.isnan(numbers)
-        if present.sum() < 2:
-            raise DatasetError(f"{where}: expected numbers, got {_none_of(cells)}")
-        wrong = np.isinf(numbers) | ((numbers <= 0) if self.threshold == "log" else False)
-        if wrong.any():
-            expected = "numbers above 0 for --log" if self.threshold == "log" else "finite numbers"
-            raise DatasetError(f"{where}: expected {expected}, got {cells[int(np.argmax(wrong))]!r}")
-        values = numbers[present]
-        return Labels(np.log10(values) if self.threshold == "log" else values, present, {}, self.threshold)
-
-    def _labels(
-        self, words: Sequence[str], where: str
-    ) -> tuple[npt.NDArray[Any], Mapping[Any, str], float | None]:
-        numbers = _numbers(words)
-        if self.threshold is not None:
-            return cut_at(numbers, self.threshold, words, where)
+    given: Any = threshold
+    number = isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given)
+    if given not in (None, "median", "number", "log") and not number:
+        raise DatasetError(f"threshold: expected a number or median, got {given!r}")
+    if threshold in ("number", "log"):
+        return _values(cells, where, missing, log=threshold == "log")
+    absent = {*MISSING, *missing} | (set() if "+" in cells else {"-"})
+    present = np.array([cell not in absent for cell in cells], dtype=bool)
+    words = [cell for cell, there in zip(cells, present.tolist(), strict=True) if there]
+    if not words:
+        raise DatasetError(f"{where}: expected labels, got {_none_of(cells)}")
+    numbers = _numbers(words)
+    if threshold is not None:
+        y, classes, cut = _cut_at(numbers, threshold, words, where)
+    else:
         if numbers is not None:
             _refuse_quantities(numbers, where)
-        return parse_labels(words), {}, None
+        y, classes, cut = parse_labels(words), {}, None
+    found = np.unique(y)
+    if len(found) < min_classes:
+        absence = f"; {len(cells) - len(words)} rows have no label" if len(words) < len(cells) else ""
+        raise DatasetError(
+            f"{where}: expected at least {min_classes} classes, got the label {found[0]} for every row"
+            f"{absence}"
+        )
+    if min_classes > 1 and cut is None and len(found) > max(2, len(words) // 2):
+        raise DatasetError(
+            f"{where}: expected classes with several rows each, got {len(found)} different values in "
+            f"{len(words)} rows; {_ADVICE}"
+        )
+    return Labels(y, present, classes, cut)
+
+
+def _values(cells: Sequence[str], where: str, missing: Sequence[str], *, log: bool) -> Labels:
+    """Return the numbers of a column; infinite ones are refused, as is what has no logarithm."""
+    numbers = np.array([np.nan if cell in missing else _number(cell) for cell in cells])
+    present = ~np.isnan(numbers)
+    if present.sum() < 2:
+        raise DatasetError(f"{where}: expected numbers, got {_none_of(cells)}")
+    wrong = np.isinf(numbers) | ((numbers <= 0) if log else False)
+    if wrong.any():
+        expected = "numbers above 0 for --log" if log else "finite numbers"
+        raise DatasetError(f"{where}: expected {expected}, got {cells[int(np.argmax(wrong))]!r}")
+    values = numbers[present]
+    return Labels(np.log10(values) if log else values, present, {}, "log" if log else "number")
 
 
 def parse_labels(labels: Sequence[str]) -> npt.NDArray[Any]:
@@ -141,7 +139,7 @@ def parse_labels(labels: Sequence[str]) -> npt.NDArray[Any]:
     return label_array(list(labels), "labels")
 
 
-def cut_at(
+def _cut_at(
     numbers: npt.NDArray[np.float64] | None, threshold: Threshold, words: Sequence[str], where: str
 ) -> tuple[npt.NDArray[Any], Mapping[Any, str], float]:
     """Return 1 for numbers of at least the threshold and 0 for others, the names of both, and the number."""

@@ -5,6 +5,7 @@ Reading tables of SMILES is in `gdlnn.datasets`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -14,13 +15,14 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from gdlnn.errors import DatasetError, GraphError, require
-from gdlnn.graphs.arrays import GraphArrays
-from gdlnn.graphs.chem import chem, smiles_problem, without_messages
+from gdlnn.graphs.arrays import GraphArrays, components
 from gdlnn.graphs.graph import FloatArray, Graph, IntArray
 from gdlnn.graphs.schema import Feature, Schema, numbered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+    from types import ModuleType
 
     from gdlnn.graphs.dataset import GraphDataset
 
@@ -47,12 +49,19 @@ HIDDEN = ("chirality", "radicals", "hybridisation", "stereo", "conjugated")
 Chirality and stereo change with the order in which a molecule is written; the others follow from what is
 left, and programs without them can be written as SMARTS.
 """
-_TYPE_OF_ORDER = np.array([0, 0, 1, 4, 2, 0, 3, 0], dtype=np.float64)
-"""The index in `BONDS` by twice the order; RDKit reads no bond of order 1.5 that is not aromatic."""
-MOST_IN_MATRIX = 200
-"""Atoms of a molecule whose bonds are read as a matrix: three times as fast, but quadratic."""
 TELLING, MIN_OF_CLASS = 0.9, 10
 """Balanced accuracy, and graphs of each class, from which charges are said to predict the label."""
+MAX_SMILES = 10_000
+"""Maximum length of a SMILES: RDKit takes more than quadratic time to find rings, sanitizing or not."""
+MAX_ATOMS = 5_000
+"""Maximum number of atoms of an SDF record: RDKit takes quadratic time to write its SMILES."""
+MAX_RINGS = 200
+"""Maximum number of independent rings of a molecule."""
+_BRACKETS = re.compile(r"\[[^\]]*\]")
+_RING_LABEL = re.compile(r"%\([0-9]+\)|%[0-9][0-9]|[0-9]")
+_CONTINUED = re.compile(r"-\r?\nM  V30 ")
+_COUNTS = re.compile(r"^M  V30 +COUNTS +([0-9]+)", re.MULTILINE | re.IGNORECASE)
+_BOND = re.compile(r"^M  V30 +[0-9]+ +[0-9]+ +([0-9]+) +([0-9]+)", re.MULTILINE)
 _YES_NO = ("no", "yes")
 _OGB = "atom chirality degree charge hydrogens radicals hybridisation aromatic ring"
 _COLUMNS: dict[MoleculeFeatures, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -60,6 +69,70 @@ _COLUMNS: dict[MoleculeFeatures, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "ogb": (tuple(_OGB.split()), ("bond", "stereo", "conjugated")),
 }
 """The features of nodes and of edges, in order."""
+
+
+# --- RDKit, and what it is not asked to read --------------------------------------------------------------
+
+
+def chem(purpose: str) -> ModuleType:
+    """Return RDKit's Chem module, or raise an error that says how to install it."""
+    return require("rdkit.Chem", "chem", purpose)
+
+
+def without_messages(purpose: str) -> AbstractContextManager[Any]:
+    """Return a context in which RDKit writes no messages: GDLNN reports what it finds itself."""
+    return require("rdkit.rdBase", "chem", purpose).BlockLogs()  # type: ignore[no-any-return]
+
+
+def smiles_problem(text: str) -> str:
+    """Return why a SMILES is too large, or ""."""
+    if len(text) > MAX_SMILES:
+        return f"expected a SMILES of at most {MAX_SMILES:,} characters, got {len(text):,}"
+    if len(text) <= 2 * MAX_RINGS:
+        return ""
+    bonds = _BRACKETS.sub("", text.split()[0]) if text.strip() else ""
+    return _too_many_rings(len(_RING_LABEL.findall(bonds)) // 2)
+
+
+def record_problem(text: str) -> str:
+    """Return why a record of an SDF file is too large, or "". Damaged ones are left to RDKit."""
+    lines = text.split("\n", 4)
+    if len(lines) < 5:
+        return ""
+    try:
+        n_atoms, bonds = _v3000(lines[4]) if lines[3][34:39] == "V3000" else _v2000(*lines[3:])
+    except ValueError:
+        return ""
+    if n_atoms > MAX_ATOMS:
+        return f"expected at most {MAX_ATOMS:,} atoms, got {n_atoms:,}"
+    return _too_many_rings(_n_rings(bonds)) if len(bonds) > MAX_RINGS else ""
+
+
+def _v2000(counts: str, block: str) -> tuple[int, list[tuple[str, str]]]:
+    n_atoms, n_bonds = int(counts[:3]), int(counts[3:6])
+    return n_atoms, [(line[:3], line[3:6]) for line in block.split("\n")[n_atoms : n_atoms + n_bonds]]
+
+
+def _v3000(block: str) -> tuple[int, list[tuple[str, str]]]:
+    joined = _CONTINUED.sub("", block)
+    counts = _COUNTS.search(joined)
+    return int(counts[1][:12]) if counts else 0, _BOND.findall(joined)
+
+
+def _too_many_rings(n_rings: int) -> str:
+    return f"expected at most {MAX_RINGS} rings, got {n_rings:,}" if n_rings > MAX_RINGS else ""
+
+
+def _n_rings(bonds: list[tuple[str, str]]) -> int:
+    """Return how many independent rings bonds close."""
+    try:
+        atoms, ends = np.unique([[int(end) for end in pair] for pair in bonds], return_inverse=True)
+    except ValueError:
+        return 0
+    return len(bonds) - len(atoms) + len(np.unique(components(len(atoms), ends.reshape(-1, 2))))
+
+
+# --- schemas ----------------------------------------------------------------------------------------------
 
 
 def molecule_schema(
@@ -138,9 +211,9 @@ class MoleculeReader:
                 return cls(features)
         return None
 
-    def schema(self, classes: Mapping[Any, str] | None = None) -> Schema:
+    def schema(self) -> Schema:
         """Return the schema of the graphs."""
-        return molecule_schema(classes, self.features)
+        return molecule_schema(features=self.features)
 
     def graph(self, molecule: Any, *, schema: Schema | None = None, name: str | None = None) -> Graph:
         """Build the graph of an RDKit molecule."""
@@ -242,32 +315,6 @@ def _ordered(bonds: Iterable[tuple[int, ...]], width: int) -> _Bonds:
     return np.ascontiguousarray(table[:, :2]), table[:, 2:].astype(np.float64)
 
 
-def _typed_bonds(molecule: Any) -> _Bonds:
-    """Return the bonds with their types, from RDKit's matrix of bond orders where that is enough.
-
-    A bond that is neither single, double, triple nor aromatic is asymmetric there, zero, or of another order.
-    """
-    if molecule.GetNumAtoms() <= MOST_IN_MATRIX:
-        try:
-            with without_messages("Reading molecules"):
-                orders = chem("Reading molecules").GetAdjacencyMatrix(molecule, useBO=True)
-        except RuntimeError:  # a kind of bond without an order
-            orders = np.zeros((0, 0))
-        first, second = np.nonzero(orders)
-        types = _TYPE_OF_ORDER[np.minimum(2 * orders[first, second], 7).astype(np.int64)]
-        if len(first) == 2 * molecule.GetNumBonds() and types.all():
-            once = first < second
-            return np.column_stack((first[once], second[once])), types[once, None]
-    codes = _codes()[2]
-    return _ordered(
-        (
-            (bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), codes.get(bond.GetBondType(), 0))
-            for bond in _bonds(molecule)
-        ),
-        1,
-    )
-
-
 def _default_rows(molecule: Any) -> _Rows:
     atoms = _atoms(molecule)
     elements = [atom.GetAtomicNum() for atom in atoms]
@@ -283,7 +330,9 @@ def _default_rows(molecule: Any) -> _Rows:
         hydrogens = [atom.GetTotalNumHs(includeNeighbors=True) for atom in atoms]
     else:
         hydrogens = [atom.GetTotalNumHs() for atom in atoms]
-    bonds = _typed_bonds(molecule)
+    codes = _codes()[2]
+    ends = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx(), codes.get(b.GetBondType(), 0)) for b in _bonds(molecule)]
+    bonds = _ordered(ends, 1)
     degrees = np.bincount(bonds[0].ravel(), minlength=len(atoms)).tolist()
     rows = [
         (element, atom.GetFormalCharge(), count, degree, atom.GetIsAromatic(), atom.IsInRing())
@@ -359,6 +408,28 @@ def _without_hydrogens(molecule: Any) -> Any:
         raise GraphError(f"RDKit cannot sanitise this molecule: {error}") from error
 
 
+_OF_ATOMS = ("atom", "charge", "hydrogens", "radicals", "aromatic")
+
+
+def _atom(rd: Any, schema: Schema, values: Mapping[str, float]) -> Any:
+    """Return an atom of RDKit with the values of features that it knows."""
+    named = {feature.name: feature for feature in schema.node}
+    symbol = named["atom"].value_name(values["atom"])
+    if symbol not in ELEMENTS:
+        raise GraphError(f"atom: expected the symbol of an element, got {symbol!r}")
+    atom = rd.Atom(symbol)
+    if "charge" in values:
+        atom.SetFormalCharge(int(named["charge"].value_name(values["charge"])))
+    if "hydrogens" in values:
+        atom.SetNumExplicitHs(int(values["hydrogens"]))
+        atom.SetNoImplicit(True)
+    if "radicals" in values:
+        atom.SetNumRadicalElectrons(int(values["radicals"]))
+    if "aromatic" in values:
+        atom.SetIsAromatic(bool(values["aromatic"]))
+    return atom
+
+
 def graph_molecule(graph: Graph, schema: Schema | None = None) -> Any:
     """Build the RDKit molecule of a graph whose schema names the atoms (and, where it does, the bonds).
 
@@ -367,35 +438,24 @@ def graph_molecule(graph: Graph, schema: Schema | None = None) -> Any:
     """
     rd = chem("Converting a graph to a molecule")
     schema = schema or graph.schema
-    columns = {f.name: i for i, f in enumerate(schema.node)} if schema else {}
+    columns = {f.name: i for i, f in enumerate(schema.node) if f.name in _OF_ATOMS} if schema else {}
     if schema is None or schema.domain != "molecule" or "atom" not in columns:
         raise GraphError("expected the graph of a molecule, whose schema names the atoms")
     bond_at = next((i for i, f in enumerate(schema.edge) if f.name == "bond"), None)
     molecule = rd.RWMol()
-    names = schema.node[columns["atom"]]
-    for row in graph.node_features.tolist():  # quicker to read than an array
-        symbol = names.value_name(row[columns["atom"]])
-        if symbol not in ELEMENTS:
-            raise GraphError(f"atom: expected the symbol of an element, got {symbol!r}")
-        atom = rd.Atom(symbol)
-        if "charge" in columns:
-            atom.SetFormalCharge(int(schema.node[columns["charge"]].value_name(row[columns["charge"]])))
-        if "hydrogens" in columns:
-            atom.SetNumExplicitHs(int(row[columns["hydrogens"]]))
-            atom.SetNoImplicit(True)
-        if "radicals" in columns:
-            atom.SetNumRadicalElectrons(int(row[columns["radicals"]]))
-        if "aromatic" in columns:
-            atom.SetIsAromatic(bool(row[columns["aromatic"]]))
-        molecule.AddAtom(atom)
+    atoms: dict[tuple[float, ...], Any] = {}  # RDKit copies an atom that is added
+    for row in graph.node_features.tolist():
+        values = tuple(row[i] for i in columns.values())
+        if values not in atoms:
+            atoms[values] = _atom(rd, schema, dict(zip(columns, values, strict=True)))
+        molecule.AddAtom(atoms[values])
+    orders: dict[float, Any] = {}
     for (u, v), row in zip(graph.edges.tolist(), graph.edge_features.tolist(), strict=True):
-        kind = "single" if bond_at is None else schema.edge[bond_at].value_name(row[bond_at])
-        order = rd.BondType.names.get(kind.upper(), rd.BondType.UNSPECIFIED)
-        molecule.AddBond(u, v, order)
-        if order == rd.BondType.AROMATIC:
-            molecule.GetBondBetweenAtoms(u, v).SetIsAromatic(True)
-            for end in (u, v):
-                molecule.GetAtomWithIdx(end).SetIsAromatic(True)
+        kind = 0.0 if bond_at is None else row[bond_at]
+        if kind not in orders:
+            name = "single" if bond_at is None else schema.edge[bond_at].value_name(kind)
+            orders[kind] = rd.BondType.names.get(name.upper(), rd.BondType.UNSPECIFIED)
+        molecule.AddBond(u, v, orders[kind])  # the ends of an aromatic bond become aromatic
     result = molecule.GetMol()
     result.UpdatePropertyCache(strict=False)
     return result
@@ -432,7 +492,7 @@ def charges_predict_label(dataset: GraphDataset) -> str | None:
     paired = ends[charges[ends].prod(axis=1) < 0]
     charges[paired.reshape(-1)] = 0
     graph = np.repeat(np.arange(len(dataset)), np.diff(arrays.node_offsets))
-    pieces = np.unique(np.column_stack((graph, arrays.components())), axis=0)[:, 0]
+    pieces = np.unique(np.column_stack((graph, components(len(arrays.node_features), ends))), axis=0)[:, 0]
     signs = {
         "charged atoms": np.isin(np.arange(len(dataset)), graph[charges != 0]),
         "several fragments": np.bincount(pieces, minlength=len(dataset)) > 1,

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import GraphError
+from gdlnn.graphs.arrays import components
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -198,16 +199,10 @@ def _scaffold_rows(dataset: GraphDataset, counts: Sequence[int], rng: np.random.
 
 def _connected(scaffolds: Sequence[str], twin: IntArray) -> list[int]:
     """Return a group number for each row; rows with the same scaffold, and twins, share one."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     n, codes = len(twin), np.unique(scaffolds, return_inverse=True)[1]
-    rows, ones = np.arange(n), np.ones(2 * n, dtype=np.int8)
-    ends = np.concatenate([rows, rows]), np.concatenate([n + codes, twin])
-    size = 2 * n
-    found: list[int] = connected_components(coo_array((ones, ends), shape=(size, size)), directed=False)[1][
-        :n
-    ].tolist()
+    rows = np.arange(n)
+    links = np.concatenate([np.column_stack((rows, n + codes)), np.column_stack((rows, twin))])
+    found: list[int] = components(2 * n, links)[:n].tolist()
     return found
 
 

@@ -80,11 +80,10 @@ def structure_columns(arrays: GraphArrays) -> FloatArray:
     """Return the structure features of all nodes, one row per node."""
     from gdlnn import _core  # only here, so that datasets can be read and written without the core
 
-    directed = np.full(arrays.n_graphs, arrays.directed)
     outgoing, incoming, ring = _core.structure(
-        arrays.node_offsets, np.ascontiguousarray(arrays.edges), arrays.edge_offsets, directed
+        arrays.node_offsets, np.ascontiguousarray(arrays.edges), arrays.edge_offsets, arrays.directed
     )
-    columns = (outgoing, incoming, ring) if arrays.directed else (outgoing, ring)
+    columns = (outgoing, incoming, ring) if arrays.is_directed else (outgoing, ring)
     return np.stack(columns, axis=1).astype(np.float64)
 
 
@@ -105,7 +104,7 @@ def add_structure(graphs: Sequence[Graph], schema: Schema | None) -> list[Graph]
     features = arrays.edge_features
     if schema is not None and not len(features):  # of graphs without edges, which may lack the columns
         features = np.zeros((0, len(schema.edge)))
-    whole = replace(arrays, node_features=widened, edge_features=features)
+    whole = arrays._replace(node_features=widened, edge_features=features)
     return whole.graphs(schema, [graph.name for graph in graphs], [graph.node_names for graph in graphs])
 
 

@@ -1,4 +1,4 @@
-"""Zip archives, NumPy arrays and JSON from untrusted files, read into memory within limits.
+"""Zip archives and JSON from untrusted files, read into memory within limits.
 
 Members of archives are written uncompressed. Nothing is unpacked to disk, and no code is run.
 """
@@ -6,18 +6,12 @@ Members of archives are written uncompressed. Nothing is unpacked to disk, and n
 from __future__ import annotations
 
 import contextlib
-import io
 import json
-import math
 import re
 import struct
-import tokenize
 import zipfile
 import zlib
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
-import numpy.typing as npt
 
 from gdlnn.errors import GDLNNError
 from gdlnn.io.atomic import atomic_write
@@ -30,9 +24,7 @@ MAX_RATIO = 200
 """How many times its size a file may unpack to; our own files are not compressed."""
 FREE_BYTES = 64 << 20
 """Content that is always accepted, whatever the size of the file."""
-MAX_HEADER = 10_000
-"""Longest header of a NumPy array, in bytes."""
-DAMAGED = (
+_DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, NotImplementedError),
     *(RuntimeError, ValueError, LookupError, OverflowError, MemoryError),
 )
@@ -44,10 +36,6 @@ JSON_RATIO = 16
 _LIST, _OBJECT = 96, 240  # bytes that a list with a few values and an object with one key take
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"')
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_VERSIONS: Mapping[tuple[int, int], Any] = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
 
 
 class BadArchiveError(Exception):
@@ -89,7 +77,7 @@ def checked_archive(path: Path, limits: Mapping[str, int] | int) -> Iterator[zip
                 yield archive
         except GDLNNError:  # raised by the code that reads it
             raise
-        except DAMAGED as error:
+        except _DAMAGED as error:
             raise BadArchiveError(str(error) or type(error).__name__) from error
 
 
@@ -147,31 +135,6 @@ def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     if len(data) != member.file_size:
         raise BadArchiveError(f"{member.filename}: its length is not the declared {member.file_size:,} bytes")
     return data
-
-
-def read_array(data: bytes) -> npt.NDArray[Any]:
-    """Return the NumPy array in the bytes of a .npy file, after checking that its shape fits the bytes.
-
-    Raises
-    ------
-    ValueError
-        If the bytes are not an array of numbers or text.
-    """
-    stream = io.BytesIO(data)
-    version = np.lib.format.read_magic(stream)
-    if version not in _VERSIONS:
-        raise ValueError(f"expected an array of version 1 or 2, got {version}")
-    try:
-        shape, fortran, dtype = _VERSIONS[version](stream, max_header_size=MAX_HEADER)
-    except (tokenize.TokenError, SyntaxError) as error:  # NumPy reads it as Python text, without running it
-        raise ValueError(f"expected the header of an array, got {error}") from error
-    if dtype.hasobject or dtype.kind not in "biufU" or min(shape, default=0) < 0:
-        raise ValueError(f"expected an array of numbers or text, got {dtype}, shape {shape}")
-    content = len(data) - stream.tell()
-    if math.prod(shape) * dtype.itemsize != content:
-        raise ValueError(f"an array claims the shape {shape} of {dtype}, but has {content:,} bytes")
-    flat = np.frombuffer(data, dtype, count=math.prod(shape), offset=stream.tell())
-    return flat.reshape(shape, order="F" if fortran else "C").copy()
 
 
 def loads(data: bytes | str) -> Any:

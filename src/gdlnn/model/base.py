@@ -1,22 +1,25 @@
-"""Base classes of estimators over graphs: scores and tags, predictions, and display in notebooks."""
+"""Base classes of estimators over graphs, and of the heads that they train: what all of them can do."""
 
 from __future__ import annotations
 
 import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from gdlnn.model.inputs import Conversion, as_labeled, is_alone, unreadable
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
+    from gdlnn.graphs.molecules import MoleculeReader
     from gdlnn.mining import MinedProgram, ProgramSet
     from gdlnn.model.domain import DomainAnswer
     from gdlnn.model.inputs import GraphsLike, OnError
     from gdlnn.model.layer import GDLTransformer
     from gdlnn.model.representation import Representation
+    from gdlnn.model.training_graphs import TrainingRecord
 
     # scikit-learn has no types, and subclasses of untyped classes are not checked: declare what is used.
 
@@ -44,6 +47,10 @@ if TYPE_CHECKING:
 
 else:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin  # noqa: F401
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Tensors = Mapping[str, npt.NDArray[Any]]
 
 
 class OverGraphs(BaseEstimator):
@@ -80,6 +87,12 @@ class ProgramModel(OverGraphs):
     programs_: ProgramSet
     layer_: GDLTransformer
     head_: Any
+    training_: TrainingRecord
+
+    @property
+    def reading(self) -> MoleculeReader | None:
+        """How the training molecules were converted to graphs, or None; SMILES are read the same way."""
+        return self.training_.reading
 
     def represent(self, X: GraphsLike) -> Representation:
         """Match the programs against graphs once, and return features, matches and predictions."""
@@ -176,3 +189,63 @@ class SelfExplaining(Protocol):
 
     def strongest(self, n_programs: int) -> list[tuple[MinedProgram, Any, str]]:
         """Return a few programs with the class each speaks for, and how strongly in words."""
+
+
+# --- heads ------------------------------------------------------------------------------------------------
+
+
+class StoredHead(BaseEstimator, ABC):
+    """An estimator of rows that says what each column adds to its output, and that a model file can hold."""
+
+    @abstractmethod
+    def contributions(self, X: FloatArray, baseline: FloatArray, wanted: IntArray) -> FloatArray:
+        """Return what each column adds on the way from the baseline to each row, rows × columns.
+
+        Parameters
+        ----------
+        X
+            Rows × columns.
+        baseline
+            The row that the sum starts from: without any program, pooled features at their medians.
+        wanted
+            For each row the number of the class whose probability is explained; a regressor has one value.
+        """
+
+    @abstractmethod
+    def tensors(self) -> Tensors:
+        """Return what was learnt as arrays by name."""
+
+    @abstractmethod
+    def restore(self, tensors: Tensors, n_features: int, n_classes: int) -> None:
+        """Set what was learnt; raise a ValueError where the arrays do not fit. A regressor has one class."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def joined_tensors(parts: Mapping[str, Any]) -> Tensors:
+    """Return the arrays of the members of a head, named after them; None is no member."""
+    known = {part: member.tensors() for part, member in parts.items() if member is not None}
+    return {f"{part}.{name}": array for part, arrays in known.items() for name, array in arrays.items()}
+
+
+def part_tensors(tensors: Tensors, part: str) -> dict[str, npt.NDArray[Any]]:
+    """Return the arrays of one member, from what `joined_tensors` gave."""
+    return {
+        name.removeprefix(f"{part}."): array for name, array in tensors.items() if name.startswith(f"{part}.")
+    }
+
+
+def check_shapes(tensors: Tensors, shapes: Mapping[str, tuple[int, ...]], dtype: Any) -> None:
+    """Compare arrays of a file with what is expected, before anything is made of them."""
+    if shapes.keys() != tensors.keys():
+        raise ValueError(f"unexpected weights: {min(shapes.keys() ^ tensors.keys())!r:.60}")
+    for name, tensor in tensors.items():
+        if tensor.shape != shapes[name] or tensor.dtype != dtype:
+            raise ValueError(
+                f"{name}: expected {np.dtype(dtype).name} of shape {shapes[name]}, got {tensor.shape}"
+            )
+        if not np.isfinite(tensor).all():
+            raise ValueError(f"{name}: expected finite numbers, got NaN or infinity")

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, issparse
 from sklearn.utils import get_tags
-from sklearn.utils.validation import has_fit_parameter
 
 from gdlnn.errors import ModelError
 from gdlnn.graphs import GraphDataset, Schema
@@ -39,12 +38,13 @@ from gdlnn.model.vocabulary import Mined, Neighborhoods, Source, make_sources
 from gdlnn.progress import stage, stages
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from gdlnn.mining import ProgramSet
     from gdlnn.model.layer import Activation, GDLTransformer
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 _HEADS: dict[str, Callable[[], Any]] = {
     "auto": MixtureHead,
     "mlp": partial(MixtureHead, n_trees=0),
@@ -65,24 +65,11 @@ class GDLNNClassifier(GDLNNEstimator, GraphClassifier):
 
     Parameters
     ----------
-    vocabulary
-        Where programs come from: "neighborhoods" or ``Neighborhoods(...)``, "mined" or ``Mined(...)`` with
-        options of the search, or several of these. "auto": neighborhoods.
     head
         "auto" (the mean of perceptrons and a forest, see `MixtureHead`), "mlp", "forest", "linear",
         "scorecard" (at most 30 programs, see `ScorecardHead`), one of these with options of its own, the
-        paper's ``MLPHead(...)``, or any scikit-learn classifier.
-    structure
-        Whether degree and ring are added to the node features. "auto": if nodes have
-        labels only, as in MUTAG, and no such feature yet.
-    pooled
-        Whether the head also gets pooled features and the extremes of quantities, see `PooledFeatures` and
-        `Quantities`. "auto": yes, but for a scorecard and the paper's head.
-    properties
-        Whether pooled features include properties of the whole molecule. "auto": for molecules that were
-        read from SMILES or the like.
-    ignore
-        Features of nodes and edges that are left out.
+        paper's ``MLPHead(...)``, or any scikit-learn classifier. All but a scorecard and the paper's head
+        get pooled features.
     activation
         The values of the GDL layer, see `GDLTransformer`.
     class_weight
@@ -93,35 +80,17 @@ class GDLNNClassifier(GDLNNEstimator, GraphClassifier):
     validation_fraction
         Share of the training graphs that the paper's head holds out for early stopping if `fit` is given no
         validation set and the share is at least `MIN_VALIDATION` graphs.
-    checkpoint
-        A folder for finished parts of the search; the same call resumes from it.
-    random_state, n_jobs, verbose
-        Random seed; number of threads for mining, matching and trees; whether to show a progress bar.
+    vocabulary, structure, pooled, properties, ignore, checkpoint, random_state, n_jobs, verbose
+        As in `GDLNNEstimator`.
 
     Attributes
     ----------
-    programs_
-        The programs, one per column of the GDL layer.
-    layer_, head_
-        The fitted `GDLTransformer` and the fitted head.
     classes_
         The labels.
     decision_
         The threshold; None: the most probable class.
-    medians_
-        The medians of pooled features in training, which explanations start from.
-    history_
-        Losses and accuracies of the head by epoch.
-    schema_
-        The names of features and classes, or None; structure features are among them.
-    training_graphs_, training_values_, domain_
-        Records of the training graphs, used by `seen` and `domain`.
-    reading_
-        How the training molecules were converted to graphs, or None; `predict` reads SMILES the same way.
-    provenance_
-        How the training table was read and split, see `GraphDataset`; a report repeats it.
-    training_labels_
-        The label of every training graph, in the order of the supports of `programs_`.
+    programs_, layer_, head_, schema_, training_, choice_, metrics_
+        As in `GDLNNEstimator`.
     """
 
     activation: Activation = "exists"
@@ -216,17 +185,15 @@ class GDLNNClassifier(GDLNNEstimator, GraphClassifier):
             self.programs_ = self._find_programs(train, sources, programs)
             self.layer_ = self._layer(train)
             table = self._table(train, sparse=self._takes_sparse(sources))
-            self._fit_head(table, train, val, weights)
+            with stage("training the head"):
+                self.head_.fit(table, self._codes(train), **self._fitting(table, weights, val))
             self._decide(rule, table, train, val, weights)
-            if isinstance(self.head_, ScorecardHead) and self.layer_.pooled_ is None:
-                self.programs_ = self.programs_.take(self.head_.drop_unselected())
-                self.layer_ = self._layer(train)
+            self._keep_selected(train)
             self._record(train, val)
             self._record_choice(sources, **self._choices(val))
         return self
 
     def _layer(self, train: GraphDataset) -> GDLTransformer:
-        """Return the fitted GDL layer, with the columns that the head takes."""
         forest = isinstance(self.head_, MixtureHead) and self.head_.n_trees > 0
         pooled = not isinstance(self.head_, ScorecardHead | MLPHead)
         return self._make_layer(train, self.activation, by_default=pooled, quantities=forest)
@@ -237,24 +204,11 @@ class GDLNNClassifier(GDLNNEstimator, GraphClassifier):
         few = isinstance(self.head_, MLPHead) and mined
         return not few and self.activation == "exists" and bool(get_tags(self.head_).input_tags.sparse)
 
-    def _fit_head(
-        self, table: Any, train: GraphDataset, val: GraphDataset | None, weights: FloatArray | None
-    ) -> None:
-        with stage("training the head"):
-            self.head_.fit(table, self._codes(train), **self._fitting(table, val, weights))
-        self.history_ = getattr(self.head_, "history_", [])
-
-    def _fitting(self, table: Any, val: GraphDataset | None, weights: FloatArray | None) -> dict[str, Any]:
+    def _fitting(
+        self, table: Any, weights: FloatArray | None, val: GraphDataset | None = None
+    ) -> dict[str, Any]:
         """Return what the head is fitted with besides rows and codes: weights, a validation set."""
-        fitting: dict[str, Any] = {}
-        if weights is not None:
-            name = "row_weights" if isinstance(self.head_, Head) else "sample_weight"
-            if not has_fit_parameter(self.head_, name):
-                kind = type(self.head_).__name__
-                raise ModelError(
-                    f"fit: sample_weight: expected a head that takes weights of rows, got {kind}"
-                )
-            fitting[name] = weights
+        fitting = super()._fitting(table, weights)
         if isinstance(self.head_, MixtureHead) and self.layer_.quantities_ is not None:
             fitting["n_forest_only"] = len(self.layer_.quantities_)
         wanted = isinstance(self.head_, MixtureHead) and val is not None and len(val) >= MIN_VALIDATION
@@ -295,24 +249,14 @@ class GDLNNClassifier(GDLNNEstimator, GraphClassifier):
             return
         held_out = getattr(self.head_, "held_out_", None)
         if held_out is None:
-            held_out = self._cross_fitted(table, codes, weights)
+            held_out = self._cross_fitted(table, codes, weights, "choosing the threshold")
         self.decision_ = choose_threshold(rule, held_out, codes, rare, baseline)
 
-    def _cross_fitted(
-        self, table: Any, codes: npt.NDArray[np.int64], weights: FloatArray | None
-    ) -> FloatArray:
-        """Return probabilities of the training graphs, each by a head that was not trained on it."""
+    def _folds(self, targets: npt.NDArray[Any]) -> Iterator[tuple[IntArray, IntArray]]:
         from sklearn.model_selection import StratifiedKFold
 
-        found = np.zeros((len(codes), len(self.classes_)))
         folds = StratifiedKFold(FOLDS, shuffle=True, random_state=self.random_state)
-        for number, (inside, outside) in enumerate(folds.split(codes[:, None], codes), start=1):
-            head = self.make_head()
-            with stage(f"choosing the threshold, fold {number} of {FOLDS}"):
-                of_fold = None if weights is None else weights[inside]
-                head.fit(table[inside], codes[inside], **self._fitting(table, None, of_fold))
-            found[outside] = head.predict_proba(table[outside])
-        return found
+        yield from folds.split(targets[:, None], targets)
 
     def _choices(self, val: GraphDataset | None) -> dict[str, Any]:
         """Return the choices made while fitting that only a classifier has, in words."""
@@ -337,10 +281,6 @@ class GDLNNClassifier(GDLNNEstimator, GraphClassifier):
     def make_head(self) -> Any:
         """Return an unfitted head with the settings it inherits from the classifier."""
         head = self._chosen_head(_HEADS, "MLPHead(...) or a scikit-learn classifier")
-        if getattr(head, "random_state", 0) is None and isinstance(head, Head):
-            head.set_params(random_state=self.random_state)
-        if isinstance(head, MixtureHead):
-            head.n_jobs = self.n_jobs
         if isinstance(head, Head) and hasattr(head, "class_weight") and hasattr(self, "classes_"):
             weights = self.class_weight if head.class_weight is None else head.class_weight
             if isinstance(weights, Mapping):

@@ -12,6 +12,8 @@ The limits come from the training graphs themselves, each compared with all othe
 from __future__ import annotations
 
 import base64
+import logging
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -24,11 +26,10 @@ from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.model.pooling import features_with_values
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from gdlnn.graphs import Graph, GraphDataset, Schema
+    from gdlnn.graphs import Feature, Graph, GraphDataset, Schema
     from gdlnn.mining import ProgramSet
-    from gdlnn.model.training_graphs import TrainingValues
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -42,7 +43,8 @@ EDGE, OUTSIDE = 0.05, 0.01
 """Shares of the training graphs that lie beyond the limits of "inside" and of "edge"."""
 MOST_REFERENCES = 5000
 """Maximum number of training graphs to compare with; of more, evenly spaced ones are taken."""
-_HASH = np.dtype("<u8")
+HASH = np.dtype("<u8")
+logger = logging.getLogger(__name__)
 _CHUNK = 256
 """Number of graphs compared with the training graphs at a time."""
 
@@ -87,14 +89,15 @@ class Limits(NamedTuple):
         return "inside" if value >= self.edge else "edge" if value >= self.outside else "outside"
 
 
+@dataclass(eq=False)
 class Domain:
     """A record of the training graphs that decides whether other graphs are like them.
 
-    Parameters
+    Attributes
     ----------
     programs
         The programs of the model, with the training graphs that they match.
-    training_values
+    values
         The values of nominal features in training.
     schema
         The schema of the training graphs.
@@ -106,33 +109,17 @@ class Domain:
         The limits; None for the similarity of a model without programs.
     """
 
-    def __init__(
-        self,
-        programs: ProgramSet,
-        training_values: TrainingValues,
-        schema: Schema | None,
-        surroundings: Hashes,
-        columns: Columns,
-        coverage: Limits,
-        similarity: Limits | None = None,
-    ) -> None:
-        self._programs, self._training_values, self._schema = programs, training_values, schema
-        self._surroundings, self._columns = surroundings, columns
-        self.coverage, self.similarity = coverage, similarity
+    programs: ProgramSet
+    values: TrainingValues
+    schema: Schema | None
+    surroundings: Hashes
+    columns: Columns
+    coverage: Limits
+    similarity: Limits | None = None
 
     @classmethod
-    def of(cls, train: GraphDataset, programs: ProgramSet, training_values: TrainingValues) -> Domain:
-        """Compute the limits from training graphs.
-
-        Parameters
-        ----------
-        train
-            The training graphs, as the model sees them.
-        programs
-            The programs of the model.
-        training_values
-            The values of nominal features in training.
-        """
+    def of(cls, train: GraphDataset, programs: ProgramSet) -> Domain:
+        """Compute the limits from training graphs, as the model sees them."""
         columns = _nominal_columns(train)
         colours, offsets = refined_colors(train.graphs, 1, columns)
         owner = np.repeat(np.arange(len(train)), np.diff(offsets))
@@ -141,24 +128,16 @@ class Domain:
         pairs = np.unique(np.stack([code.reshape(-1), owner]), axis=1)
         elsewhere = np.bincount(pairs[0], minlength=len(known))[code.reshape(-1)] > 1
         coverage = Limits.of(_means(elsewhere, offsets))
-        domain = cls(programs, training_values, train.schema, known, columns, coverage)
+        domain = cls(programs, TrainingValues.of(train), train.schema, known, columns, coverage)
         if len(programs):
             domain.similarity = Limits.of(domain._training.nearest_other())
         return domain
 
     def judge(self, graphs: Sequence[Graph], matches: BoolArray) -> list[DomainAnswer]:
-        """Say of every graph whether it is like the training graphs.
-
-        Parameters
-        ----------
-        graphs
-            Graphs with the features of training.
-        matches
-            Graphs × programs: which programs match.
-        """
+        """Say of every graph whether it is like the training graphs; `matches` is graphs × programs."""
         strange = self._strange_values(graphs)
         covered = self._covered(graphs)
-        nearest = self._training.nearest(matches) if len(self._programs) else None
+        nearest = self._training.nearest(matches) if len(self.programs) else None
         answers = []
         for i, graph in enumerate(graphs):
             coverage = float(covered[i]) if graph.n_nodes else None
@@ -171,8 +150,8 @@ class Domain:
 
     def training_similarity(self) -> tuple[IntArray, FloatArray]:
         """Return training graphs, all or evenly spaced ones, and how similar the nearest other one is."""
-        if not len(self._programs):
-            return np.arange(self._programs.info.n_graphs), np.ones(self._programs.info.n_graphs)
+        if not len(self.programs):
+            return np.arange(self.programs.info.n_graphs), np.ones(self.programs.info.n_graphs)
         return self._training.rows, self._training.nearest_other()
 
     @staticmethod
@@ -188,8 +167,8 @@ class Domain:
 
     def _strange_values(self, graphs: Sequence[Graph]) -> list[list[_Finding]]:
         reasons: list[list[_Finding]] = [[] for _ in graphs]
-        hidden = hidden_by_default(self._schema)
-        for of, feature, rows, value in self._training_values.new_values(graphs):
+        hidden = hidden_by_default(self.schema)
+        for of, feature, rows, value in self.values.new_values(graphs):
             if feature.name in hidden:
                 continue
             name = feature.value_name(value)
@@ -218,8 +197,8 @@ class Domain:
         # As many decimals as tell the two apart: "35 %, where 35 % is usual" would explain nothing.
         digits = next((d for d in range(3) if _percent(similarity, d) != _percent(limit, d)), 3)
         words = (
-            f"its nearest {self._one} shares {_percent(similarity, digits)} of its patterns; "
-            f"{self._most_graphs(verdict)} have one that shares {_percent(limit, digits)} or more"
+            f"its nearest {self._one} shares {_percent(similarity, digits)} of its patterns "
+            f"(usually at least {_percent(limit, digits)})"
         )
         return [(verdict, words)]
 
@@ -232,34 +211,30 @@ class Domain:
         what = "atom" if self._is_molecule else "node"
         words = (
             f"{strange} of {n_nodes} {what}{'s' if n_nodes != 1 else ''} "
-            f"{'have' if strange != 1 else 'has'} surroundings that no {self._one} has; in "
-            f"{self._most_graphs(verdict)} at most {_percent(1 - getattr(limits, verdict))} of the {what}s "
-            "are such"
+            f"{'have' if strange != 1 else 'has'} surroundings that no {self._one} has "
+            f"(usually at most {_percent(1 - getattr(limits, verdict))})"
         )
         return [(verdict, words)]
 
     @property
     def _is_molecule(self) -> bool:
-        return self._schema is not None and self._schema.domain == "molecule"
+        return self.schema is not None and self.schema.domain == "molecule"
 
     @property
     def _one(self) -> str:
         return f"training {'molecule' if self._is_molecule else 'graph'}"
 
-    def _most_graphs(self, verdict: DomainName) -> str:
-        return f"{_percent(1 - (EDGE if verdict == 'edge' else OUTSIDE))} of the {self._one}s"
-
     # --- surroundings and neighbours ----------------------------------------------------------------------
 
     def _covered(self, graphs: Sequence[Graph]) -> FloatArray:
         """Return the share of the nodes of each graph whose surroundings a training graph has."""
-        known = self._surroundings
-        colours, offsets = refined_colors(graphs, 1, self._columns)
+        known = self.surroundings
+        colours, offsets = refined_colors(graphs, 1, self.columns)
         return _means(among(colours, known), offsets) if len(known) else np.zeros(len(graphs))
 
     @cached_property
     def _training(self) -> _TrainingMatches:
-        return _TrainingMatches(self._programs)
+        return _TrainingMatches(self.programs)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_training"}
@@ -269,8 +244,8 @@ class Domain:
     def to_json(self) -> dict[str, Any]:
         """Return what was learnt as plain JSON values."""
         return {
-            "surroundings": base64.b64encode(self._surroundings.astype(_HASH).tobytes()).decode(),
-            "columns": [list(columns) for columns in self._columns],
+            "surroundings": packed(self.surroundings),
+            "columns": [list(columns) for columns in self.columns],
             "coverage": list(self.coverage),
             "similarity": None if self.similarity is None else list(self.similarity),
         }
@@ -280,13 +255,11 @@ class Domain:
         cls,
         data: Mapping[str, Any],
         programs: ProgramSet,
-        training_values: TrainingValues,
+        values: TrainingValues,
         schema: Schema | None,
     ) -> Domain:
         """Build it from what `to_json` gave."""
-        surroundings = np.frombuffer(base64.b64decode(data["surroundings"], validate=True), dtype=_HASH)
-        if (surroundings[1:] <= surroundings[:-1]).any():
-            raise ModelError("domain: expected sorted hashes of surroundings")
+        surroundings = unpacked(data["surroundings"], "domain")
         nodes, edges = ([int(column) for column in columns] for columns in data["columns"])
         widths = (programs.info.n_node_features, programs.info.n_edge_features)
         for columns, width in zip((nodes, edges), widths, strict=True):
@@ -296,7 +269,81 @@ class Domain:
         similarity = None if similarity is None else Limits(*map(float, similarity))
         if not np.isfinite([*coverage, *(similarity or ())]).all():
             raise ModelError("domain: expected finite limits, got NaN or infinity")
-        return cls(programs, training_values, schema, surroundings, (nodes, edges), coverage, similarity)
+        return cls(programs, values, schema, surroundings, (nodes, edges), coverage, similarity)
+
+
+class TrainingValues:
+    """The values of nominal features in training; others match no condition and are reported once.
+
+    Parameters
+    ----------
+    values
+        For each nominal feature: "node" or "edge", its column, its name, and its values.
+    """
+
+    def __init__(self, values: Sequence[tuple[str, int, Feature, FloatArray]]) -> None:
+        self._values = list(values)
+        self._reported: set[tuple[str, float]] = set()
+
+    @classmethod
+    def of(cls, train: GraphDataset) -> TrainingValues:
+        """Return the values of a training set."""
+        found = []
+        for of, features, tables in (
+            ("node", train.schema.node if train.schema else (), [g.node_features for g in train.graphs]),
+            ("edge", train.schema.edge if train.schema else (), [g.edge_features for g in train.graphs]),
+        ):
+            for column, feature in enumerate(features):
+                if feature.kind == "nominal":
+                    known = [np.unique(table[:, column]) for table in tables if len(table)]
+                    values = np.unique(np.concatenate(known or [np.zeros(0)]))
+                    found.append((of, column, feature, values[~np.isnan(values)]))
+        return cls(found)
+
+    def new_values(self, graphs: Sequence[Graph]) -> Iterator[tuple[str, Feature, IntArray, float]]:
+        """Give the values that no training graph had: "node" or "edge", feature, graphs with it, value."""
+        for of in ("node", "edge") if graphs and self._values else ():
+            tables = [getattr(graph, f"{of}_features") for graph in graphs]
+            full = [i for i, table in enumerate(tables) if len(table)]
+            if not full:
+                continue
+            whole = np.concatenate([tables[i] for i in full])
+            for kind, column, feature, known in self._values:
+                if kind != of:
+                    continue
+                values = whole[:, column]
+                strange = ~among(values, known) & ~np.isnan(values)
+                if strange.any():
+                    owner = np.repeat(full, [len(tables[i]) for i in full])
+                    for value in np.unique(values[strange]).tolist():
+                        yield of, feature, np.unique(owner[values == value]), value
+
+    def report_new(self, graphs: Sequence[Graph]) -> None:
+        """Warn of values that no training graph had; each is reported once."""
+        fresh: dict[tuple[str, str], list[str]] = {}
+        for of, feature, _, value in self.new_values(graphs):
+            if (f"{of} {feature.name}", value) not in self._reported:
+                self._reported.add((f"{of} {feature.name}", value))
+                fresh.setdefault((of, feature.name), []).append(feature.value_name(value))
+        for (of, name), values in fresh.items():
+            logger.warning(
+                "%s feature %r: no training graph has %s; no condition on it matches there",
+                *(of, name, ", ".join(values[:10])),
+            )
+
+    def to_json(self) -> list[Any]:
+        """Return the values as plain JSON values."""
+        return [[of, column, values.tolist()] for of, column, _, values in self._values]
+
+    @classmethod
+    def from_json(cls, data: Sequence[Any], schema: Schema | None) -> TrainingValues:
+        """Build it from what `to_json` gave, with the names of a schema."""
+        return cls(
+            [
+                (of, int(column), getattr(schema, of)[column], np.array([float(value) for value in values]))
+                for of, column, values in data
+            ]
+        )
 
 
 class _TrainingMatches:
@@ -320,7 +367,13 @@ class _TrainingMatches:
         """Return the similarity of graphs to the most similar training graph."""
         from scipy.sparse import csr_array
 
-        return self._largest(csr_array(matches, dtype=np.float32))
+        if len(matches) != 1:
+            return self._largest(csr_array(matches, dtype=np.float32))
+        start, programs = self._by_program.indptr, np.flatnonzero(matches[0])  # quicker than a product
+        having = [self._by_program.indices[start[i] : start[i + 1]] for i in programs.tolist()]
+        counts = np.bincount(np.concatenate([np.zeros(0, np.int64), *having]), minlength=len(self._sizes))
+        similar = self._similar(counts[None].astype(np.float32), np.full((1, 1), len(programs), np.float32))
+        return np.asarray(similar.max(axis=1))
 
     def nearest_other(self) -> FloatArray:
         """Return the similarity of the training graphs to the most similar other one."""
@@ -331,14 +384,31 @@ class _TrainingMatches:
         for start in range(0, rows.shape[0], _CHUNK):
             some = rows[start : start + _CHUNK]
             shared = (some @ self._by_program).toarray()  # hardly anything in it is zero
-            either = np.diff(some.indptr).astype(np.float32)[:, None] + self._sizes
-            either -= shared
-            similar = shared / np.maximum(either, 1, out=either)
+            similar = self._similar(shared, np.diff(some.indptr).astype(np.float32)[:, None])
             if itself:
                 own = np.arange(len(similar))
                 similar[own, start + own] = 0.0
             largest.append(similar.max(axis=1))
         return np.concatenate([np.zeros(0), *largest])
+
+    def _similar(self, shared: Any, own: Any) -> FloatArray:
+        """Return the similarity, from the numbers of programs that are shared and that a graph has."""
+        either = own + self._sizes
+        either -= shared
+        return np.asarray(shared / np.maximum(either, 1, out=either))
+
+
+def packed(hashes: Hashes) -> str:
+    """Return sorted hashes as text."""
+    return base64.b64encode(hashes.astype(HASH).tobytes()).decode()
+
+
+def unpacked(text: str, what: str) -> Hashes:
+    """Return the hashes of what `packed` gave."""
+    hashes = np.frombuffer(base64.b64decode(text, validate=True), dtype=HASH)
+    if (hashes[1:] <= hashes[:-1]).any():
+        raise ModelError(f"{what}: expected sorted hashes")
+    return hashes
 
 
 def _nominal_columns(train: GraphDataset) -> Columns:

@@ -82,6 +82,19 @@ class Forest:
         except TypeError as error:
             raise ValueError(f"forest: {error}") from None
 
+    @cached_property
+    def _splits(self) -> tuple[IntArray, FloatArray]:
+        """The thresholds of all columns, one column after another, and where each begins."""
+        inner = np.flatnonzero(self.feature >= 0)
+        order = inner[np.lexsort((self.threshold[inner], self.feature[inner]))]
+        starts = np.searchsorted(self.feature[order], np.arange(self.n_features + 1))
+        return starts, self.threshold[order].astype(np.float64)
+
+    def splits(self, column: int) -> FloatArray:
+        """Return the thresholds at which the trees divide a column, sorted."""
+        starts, thresholds = self._splits
+        return thresholds[starts[column] : starts[column + 1]]
+
     def check(self, n_trees: int, n_values: int) -> None:
         """Raise a ValueError unless there are so many trees with so many values, all finite shares."""
         if len(self.roots) != n_trees or self.values.shape[1:] != (n_values,):
@@ -91,23 +104,20 @@ class Forest:
         _ = self._native
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_native"}
+        return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
 
-    def predict(self, X: FloatArray, n_threads: int = 1) -> FloatArray:
+    def predict(self, X: FloatArray) -> FloatArray:
         """Return the mean of the trees, rows × classes; inputs are compared as float32, as in training."""
-        return self._native.predict(_single(X), n_threads)
+        return self._native.predict(_single(X), 1)
 
-    def contributions(
-        self, X: FloatArray, baseline: FloatArray, wanted: IntArray, n_threads: int = 1
-    ) -> FloatArray:
+    def contributions(self, X: FloatArray, baseline: FloatArray, wanted: IntArray) -> FloatArray:
         """Return Shapley values, rows × columns.
 
         They say what each column adds to the probability of the class `wanted` of its row, on the way from
         the baseline to the row; their sum is the difference of the two predictions.
         """
-        return self._native.contributions(
-            _single(X), _single(baseline[None])[0], np.ascontiguousarray(wanted, dtype=np.int32), n_threads
-        )
+        codes = np.ascontiguousarray(wanted, dtype=np.int32)
+        return self._native.contributions(_single(X), _single(baseline[None])[0], codes, 1)
 
 
 def _single(X: FloatArray) -> npt.NDArray[np.float32]:

@@ -6,7 +6,7 @@ holds. `MLPHead` is the paper's, `mixture` has the default, `linear` and `scorec
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -21,16 +21,13 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from gdlnn.errors import ModelError
 from gdlnn.graphs.schema import label_codes
-from gdlnn.model.base import BaseEstimator, ClassifierMixin
+from gdlnn.model.base import ClassifierMixin, FloatArray, IntArray, StoredHead, Tensors, check_shapes
 from gdlnn.model.inputs import MIN_VALIDATION, check_outputs, is_whole
-from gdlnn.model.perceptrons import Perceptrons
+from gdlnn.model.perceptrons import Perceptrons, layer_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-Tensors = Mapping[str, npt.NDArray[Any]]
 MAX_LAYERS = 4096
 """Maximum number of layers of all members of a head: each takes memory besides its weights."""
 
@@ -44,7 +41,7 @@ def class_weights(head: Any, codes: IntArray) -> FloatArray | None:
     return np.asarray(weights, dtype=np.float64)
 
 
-class Head(ClassifierMixin, BaseEstimator, ABC):
+class Head(ClassifierMixin, StoredHead):
     """A classifier of rows that explains itself and can be stored.
 
     Attributes
@@ -61,35 +58,6 @@ class Head(ClassifierMixin, BaseEstimator, ABC):
     def shares(self) -> FloatArray:
         """The weight of each member in the average."""
         return np.ones(1)
-
-    @abstractmethod
-    def contributions(
-        self, X: FloatArray, baseline: FloatArray, wanted: IntArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return what each column adds to the probability of a class, and what is left.
-
-        Parameters
-        ----------
-        X
-            Rows × columns.
-        baseline
-            The row that the sum starts from: without any program, pooled features at their medians.
-        wanted
-            The number of a class for each row.
-
-        Returns
-        -------
-        Rows × columns, and per row the error of their sum: the probability is that of the baseline, plus the
-        sum, plus what is left.
-        """
-
-    @abstractmethod
-    def tensors(self) -> Tensors:
-        """Return what was learnt as arrays by name."""
-
-    @abstractmethod
-    def restore(self, tensors: Tensors, n_features: int, classes: npt.NDArray[Any]) -> None:
-        """Set what was learnt; raise a ValueError where the arrays do not fit."""
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of every class."""
@@ -134,24 +102,6 @@ class Head(ClassifierMixin, BaseEstimator, ABC):
             X = validate_data(self, X, dtype=np.float64, reset=False, accept_sparse="csr")
         return X.toarray() if issparse(X) else np.asarray(X)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-def check_shapes(tensors: Tensors, shapes: Mapping[str, tuple[int, ...]], dtype: Any) -> None:
-    """Compare arrays of a file with what is expected, before anything is made of them."""
-    if shapes.keys() != tensors.keys():
-        raise ValueError(f"unexpected weights: {min(shapes.keys() ^ tensors.keys())!r:.60}")
-    for name, tensor in tensors.items():
-        if tensor.shape != shapes[name] or tensor.dtype != dtype:
-            raise ValueError(
-                f"{name}: expected {np.dtype(dtype).name} of shape {shapes[name]}, got {tensor.shape}"
-            )
-        if not np.isfinite(tensor).all():
-            raise ValueError(f"{name}: expected finite numbers, got NaN or infinity")
-
 
 @dataclass(eq=False, repr=False)
 class MLPHead(Head):
@@ -190,8 +140,8 @@ class MLPHead(Head):
 
     Attributes
     ----------
-    network_
-        The fitted torch module: raw features to log probabilities.
+    tensors_
+        Mean and scale of the features, and the layers of every member, by their names in a file.
     history_
         For every member and epoch the losses and, with early stopping, the validation accuracy.
     """
@@ -230,7 +180,7 @@ class MLPHead(Head):
             held_out = (held_X, label_codes(np.asarray(validation[1]), self.classes_))
         from gdlnn.model.network import train_network
 
-        self.network_, self.history_ = train_network(self, X, codes, held_out, row_weights)
+        self.tensors_, self.history_ = train_network(self, X, codes, held_out, row_weights)
         return self
 
     def stops_early(self, n_validation: int) -> bool:
@@ -272,37 +222,31 @@ class MLPHead(Head):
 
     def members(self, X: FloatArray) -> FloatArray:
         """Return the probabilities of every perceptron, members × rows × classes."""
-        from gdlnn.model.network import member_log_probabilities
+        from gdlnn.model.network import log_probabilities
 
-        chances = np.exp(member_log_probabilities(self.network_, X))
+        chances = np.exp(log_probabilities(self.tensors_, X))
         return np.asarray(chances / chances.sum(axis=2, keepdims=True))
 
-    def contributions(
-        self, X: FloatArray, baseline: FloatArray, wanted: IntArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def contributions(self, X: FloatArray, baseline: FloatArray, wanted: IntArray) -> FloatArray:
         """Integrate the gradient of the probability from the baseline to each row."""
-        return Perceptrons.of(self.network_).contributions(X, baseline, wanted)
+        return Perceptrons.of(self.tensors_).contributions(X, baseline, wanted)
 
     def tensors(self) -> Tensors:
         """Return the weights of the network."""
-        state = self.network_.state_dict().items()
-        return {name: np.ascontiguousarray(value.cpu().numpy()) for name, value in state}
+        return self.tensors_
 
-    def restore(self, tensors: Tensors, n_features: int, classes: npt.NDArray[Any]) -> None:
+    def restore(self, tensors: Tensors, n_features: int, n_classes: int) -> None:
         """Set the weights of the network, after a look at their shapes: they may come from any file."""
         self._check_parameters()
-        widths = (n_features, *self.hidden, len(classes))
+        widths = (n_features, *self.hidden, n_classes)
         if len(widths) * self.ensemble_size > MAX_LAYERS:
             raise ValueError(f"expected at most {MAX_LAYERS:,} layers in the head, got more")
         shapes: dict[str, tuple[int, ...]] = {"mean": widths[:1], "scale": widths[:1]}
         for member in range(self.ensemble_size):
             for level, (inputs, outputs) in enumerate(pairwise(widths)):
-                place = f"members.{member}.layers.{3 * level}"  # behind each but the last: ReLU and dropout
-                shapes |= {f"{place}.weight": (outputs, inputs), f"{place}.bias": (outputs,)}
+                shapes |= zip(layer_names(member, level), ((outputs, inputs), (outputs,)), strict=True)
         check_shapes(tensors, shapes, np.float32)
         if not (tensors["scale"] >= np.finfo(np.float32).tiny).all():
             raise ValueError("scale: expected numbers above 0")
-        from gdlnn.model.network import restored
-
-        self.network_ = restored(self, tensors, widths)
-        self.classes_, self.n_features_in_, self.history_ = classes, n_features, []
+        self.tensors_, self.history_ = tensors, []
+        self.classes_, self.n_features_in_ = np.arange(n_classes), n_features

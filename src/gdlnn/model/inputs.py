@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gdlnn.datasets.molecules import parse_smiles
 from gdlnn.errors import GDLNNError, GraphError, ModelError
-from gdlnn.graphs import Feature, Graph, GraphDataset, Origin, Schema
+from gdlnn.graphs import Feature, Graph, GraphDataset, Schema
 from gdlnn.graphs.interop import from_networkx, from_networkx_dataset, from_pyg, from_pyg_dataset
 from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.graphs.splits import held_out_rows
@@ -58,16 +58,10 @@ class Conversion:
     def of_model(cls, model: Any) -> Conversion:
         """Return the conversion to graphs as a fitted model was trained on."""
         info = model.programs_.info
-        return cls(getattr(model, "reading_", None), given_schema(info.schema), info.directed)
+        return cls(model.reading, given_schema(info.schema), info.directed)
 
     def graph(self, item: Any) -> Graph:
-        """Convert one object to a graph.
-
-        Raises
-        ------
-        GraphError
-            Where it is none of those that are accepted, or cannot be read; the message goes on after a comma.
-        """
+        """Convert one object to a graph; raise a GraphError where it cannot be read or is of another kind."""
         if isinstance(item, Graph):
             return item
         kind = type(item).__name__
@@ -126,18 +120,9 @@ def as_graphs(
     error: type[GDLNNError] = ModelError,
     convert: Conversion | None = None,
 ) -> list[Graph]:
-    """Return the graphs as a list; anything else among them is named in the error.
+    """Return the graphs as a list; an error says `what` they are and which item is something else.
 
-    Parameters
-    ----------
-    graphs
-        The graphs.
-    what
-        What the error calls them.
-    error
-        The class of the error.
-    convert
-        How molecules and graphs of other libraries are converted; None accepts only graphs.
+    `convert` says how molecules and graphs of other libraries are converted; None accepts only graphs.
     """
     if isinstance(graphs, Graph) or (convert is not None and is_alone(graphs)):
         graphs = [graphs]
@@ -147,25 +132,16 @@ def as_graphs(
         kind = type(graphs).__name__
         expected = "a Graph, a list of graphs or a GraphDataset"
         raise error(f"{what}: expected {expected}, got {kind}") from None
-    if convert is not None and type(graphs).__name__ != "DataFrame":
-        return _converted(listed, what, error, convert)
-    for index, graph in enumerate(listed):
-        if not isinstance(graph, Graph):
-            column = "; give one of the columns" if type(graphs).__name__ == "DataFrame" else ""
-            raise error(f"{what}: item {index}: expected a Graph, got {type(graph).__name__}{column}")
-    return listed
-
-
-def _converted(
-    items: list[Any], what: str, error: type[GDLNNError], convert: Conversion | None
-) -> list[Graph]:
-    found = []
-    for index, item in enumerate(items):
+    for index, item in enumerate(listed):
+        table = type(graphs).__name__ == "DataFrame"  # its items are the names of its columns
+        if (convert is None or table) and not isinstance(item, Graph):
+            column = "; give one of the columns" if table else ""
+            raise error(f"{what}: item {index}: expected a Graph, got {type(item).__name__}{column}")
         try:
-            found.append((convert or Conversion()).graph(item))
+            listed[index] = item if convert is None else convert.graph(item)
         except GraphError as problem:
             raise error(f"{what}: item {index}: {problem}") from problem
-    return found
+    return listed
 
 
 def as_labeled(
@@ -189,10 +165,9 @@ def as_labeled(
         molecules = bool(listed) and listed[0].schema is not None and listed[0].schema.domain == "molecule"
         given = [graphs] if is_alone(graphs) else list(graphs)
         own = molecules and not any(isinstance(item, Graph) for item in given)
-        dataset = GraphDataset((), origin=Origin(reading=convert.reading if own else None))
+        dataset = GraphDataset((), reading=convert.reading if own else None)
     try:
-        origin = Origin(reading=dataset.reading)
-        return GraphDataset(listed, labels, dataset.schema, dataset.name, origin=origin)
+        return GraphDataset(listed, labels, dataset.schema, dataset.name, reading=dataset.reading)
     except GraphError as error:
         raise ModelError(f"{what}: {error}") from error
 
@@ -300,13 +275,14 @@ def is_whole(value: object, least: int) -> bool:
 def check_features(graphs: Sequence[Graph], n_node: int, n_edge: int, what: str) -> None:
     """Check that graphs have as many features of nodes and of edges as those of training."""
     for index, graph in enumerate(graphs):
-        for of, expected, got, rows in (
-            ("node", n_node, graph.node_features.shape[1], graph.n_nodes),
-            ("edge", n_edge, graph.edge_features.shape[1], graph.n_edges),
+        for of, expected, table in (
+            ("node", n_node, graph.node_features),
+            ("edge", n_edge, graph.edge_features),
         ):
-            if rows and expected != got:
+            if len(table) and expected != table.shape[1]:
                 raise ModelError(
-                    f"{what}: graph {index}: expected {expected} {of} feature(s), as in training, got {got}"
+                    f"{what}: graph {index}: expected {expected} {of} feature(s), as in training, "
+                    f"got {table.shape[1]}"
                 )
 
 
@@ -364,16 +340,8 @@ def training_and_validation(
 ) -> tuple[GraphDataset, GraphDataset | None]:
     """Return the training set and the validation set, or None if there is none.
 
-    Parameters
-    ----------
-    data
-        All training graphs.
-    validation
-        What the user gave: a fraction to hold out, a validation set, or None.
-    fraction
-        Share to hold out if nothing was given and it is at least `MIN_VALIDATION` graphs.
-    random_state
-        Seed of the held-out sample.
+    `validation` is what the user gave: a fraction to hold out, a validation set, or None. If nothing was
+    given, `fraction` is held out where it comes to at least `MIN_VALIDATION` graphs.
     """
     if isinstance(validation, GraphDataset):
         return data, as_labeled(validation, None, "fit: validation")

@@ -14,15 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 from gdlnn.errors import ModelError
 from gdlnn.gdl.program import Program
 from gdlnn.graphs import GraphDataset
-from gdlnn.graphs.structure import fill_structure, given_schema, structure_is_wanted
+from gdlnn.graphs.structure import fill_structure
 from gdlnn.matching import ProgramPlan, as_graph_set
 from gdlnn.mining import MinedProgram, ProgramSet
 from gdlnn.mining.settings import FINAL_BUDGET
 from gdlnn.model.base import BaseEstimator, TransformerMixin
-from gdlnn.model.inputs import Conversion, as_graphs, as_labeled, check_fits, is_alone
+from gdlnn.model.inputs import as_graphs, check_fits
 from gdlnn.model.pooling import PooledFeatures
 from gdlnn.model.quantities import MISSING, Quantities
-from gdlnn.model.vocabulary import Mined, RunOptions, Vocabulary, make_sources, union
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,8 +43,7 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     programs
-        A ProgramSet, or a list of programs. None: `fit` finds them, and takes SMILES and graphs of other
-        libraries too.
+        A ProgramSet, or a list of programs.
     activation
         "exists": 1 where the program matches, else 0; "count": the number of its places, which are different
         subgraphs, at most `MOST_WITNESSES`; "log_count": the logarithm of one more than that.
@@ -59,9 +57,6 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
         Number of threads; -1 for all CPU cores.
     step_budget
         Maximum steps of one search; None for no limit. A search that runs out counts as no match.
-    vocabulary, structure
-        Where programs come from and whether degree and ring are added, if no programs are given; as in
-        `GDLNNClassifier`.
 
     Attributes
     ----------
@@ -69,9 +64,11 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
         The programs, one per column.
     pooled_, quantities_
         The fitted `PooledFeatures` and `Quantities`, or None.
+    medians_
+        Inside a model, the medians of pooled features in training, which explanations start from.
     """
 
-    programs: ProgramSet | Sequence[Program] | None = None
+    programs: ProgramSet | Sequence[Program]
     activation: Activation = "exists"
     pooled: bool = False
     properties: bool = False
@@ -79,54 +76,33 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
     ignore: Sequence[str] = ()
     n_jobs: int | None = 1
     step_budget: int | None = FINAL_BUDGET
-    vocabulary: Vocabulary = "auto"
-    structure: bool | Literal["auto"] = "auto"
 
-    def fit(self, X: GraphsLike, y: npt.ArrayLike | None = None) -> Self:
-        """Find the programs if none are given, and learn which values occur; only mining uses the labels."""
+    def fit(self, X: GraphsLike, y: object = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
+        """Learn which values occur."""
         if self.activation not in get_args(Activation):
             expected = ", ".join(get_args(Activation))
             raise ModelError(f"activation: expected one of {expected}, got {self.activation!r}")
-        programs = self.programs
-        if programs is None:
-            programs, X = self._find(X, y)
         as_graphs(X)
-        self.programs_ = [_program(item, i) for i, item in enumerate(programs)]
+        self.programs_ = [_program(item, i) for i, item in enumerate(self.programs)]
         self.pooled_ = (
             PooledFeatures(properties=self.properties, ignore=self.ignore).fit(X) if self.pooled else None
         )
         self.quantities_ = None
         if self.quantities and isinstance(X, GraphDataset):
             self.quantities_ = Quantities.of(X, self.ignore)
-        self.n_programs_ = len(self.programs_)
+        self.n_programs_, self.medians_ = len(self.programs_), np.zeros(0)
         return self
 
-    def _find(self, X: GraphsLike, y: npt.ArrayLike | None) -> tuple[ProgramSet, GraphDataset]:
-        """Return programs of training graphs, and the graphs with structure features."""
-        sources = make_sources(self.vocabulary)
-        items = X if isinstance(X, GraphDataset) or is_alone(X) else list(X)
-        if not any(isinstance(source, Mined) for source in sources):
-            y = np.zeros(1 if is_alone(items) else len(items), dtype=np.int64)
-        data = as_labeled(items, y)
-        if structure_is_wanted(self.structure, data.schema, data.n_node_features, ModelError):
-            data = data.with_structure()
-        run = RunOptions(n_jobs=self.n_jobs, verbose=False, ignore=tuple(self.ignore))
-        found = union([source.columns(source.find(data, run)) for source in sources])
-        self._found = found, Conversion(data.reading, given_schema(found.info.schema), found.info.directed)
-        return found, data
-
-    def _known(self) -> tuple[SetInfo | None, Conversion | None]:
-        """Return what is known of the training graphs, and how other objects are converted to such graphs."""
-        programs, convert = self.__dict__.get("_found", (None, None))
-        programs = programs if self.programs is None else self.programs
-        return (programs.info if isinstance(programs, ProgramSet) else None), convert
+    @property
+    def _info(self) -> SetInfo | None:
+        """What is known of the graphs that the programs were found in."""
+        return self.programs.info if isinstance(self.programs, ProgramSet) else None
 
     def transform(self, X: GraphsLike) -> FloatArray:
         """Return the features: one row per graph, one column per program, then pooled features."""
         if not hasattr(self, "programs_"):  # the check itself takes longer than matching one graph
             check_is_fitted(self, "programs_")
-        info, convert = self._known()
-        graphs = as_graphs(X, convert=convert)
+        graphs, info = as_graphs(X), self._info
         if info is not None:
             graphs = fill_structure(graphs, info.schema)
             check_fits(graphs, info, "transform")
@@ -137,10 +113,10 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
         more = [part.transform(graphs) for part in (self.pooled_, self.quantities_) if part is not None]
         return np.hstack([table, *more]) if more else table
 
-    def baseline(self, medians: FloatArray) -> FloatArray:
+    def baseline(self) -> FloatArray:
         """Return the row of a graph without any program: pooled features at their medians in training."""
         n_extremes = 0 if self.quantities_ is None else len(self.quantities_)
-        return np.concatenate([np.zeros(self.n_programs_), medians, np.full(n_extremes, MISSING)])
+        return np.concatenate([np.zeros(self.n_programs_), self.medians_, np.full(n_extremes, MISSING)])
 
     def activations(self, graphs: list[Graph]) -> FloatArray:
         """Return the values of the programs, one row per graph."""
@@ -154,8 +130,8 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
             logger.warning("transform: %d of %d searches ran out of steps", found.n_unknown, values.size)
         if self.activation != "exists":
             rows, columns = np.nonzero(values)
-            places = plan.witnesses(encoded, rows, columns, n_jobs=self.n_jobs).images
-            values[rows, columns] = [max(1, len(images)) for images in places]
+            found_there = plan.witnesses(encoded, rows, columns, n_jobs=self.n_jobs)
+            values[rows, columns] = np.maximum(found_there.counts, 1)
         return np.log1p(values) if self.activation == "log_count" else values
 
     def plan_for(self, graphs: GraphSet) -> ProgramPlan:
@@ -181,8 +157,7 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[Any]:  # noqa: ARG002
         """Return the names of the columns: programs in words, then pooled features and quantities."""
         check_is_fitted(self, "programs_")
-        info, _ = self._known()
-        schema, directed = (None, False) if info is None else (info.schema, info.directed)
+        schema, directed = (None, False) if self._info is None else (self._info.schema, self._info.directed)
         names = [program.describe(schema, directed=directed) for program in self.programs_]
         names = [name.removesuffix(".") for name in names]
         if self.pooled_ is not None:

@@ -1,4 +1,4 @@
-"""LinearHead: a logistic regression, whose contributions have a closed form."""
+"""LinearHead: a logistic regression, whose contributions have a closed form; and standardized columns."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack, issparse
 from scipy.special import softmax
 
-from gdlnn.model.head import FloatArray, Head, IntArray, Tensors, check_shapes
-from gdlnn.model.standardization import standardization, standardized
+from gdlnn.model.base import FloatArray, IntArray, Tensors, check_shapes
+from gdlnn.model.head import Head
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,9 +45,7 @@ class AdditiveHead(Head):
         """Return the probabilities of the one member."""
         return np.asarray(softmax(csr_array(X) @ self.coef_.T + self.intercept_, axis=1))[None]
 
-    def contributions(
-        self, X: FloatArray, baseline: FloatArray, wanted: IntArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def contributions(self, X: FloatArray, baseline: FloatArray, wanted: IntArray) -> FloatArray:
         """Integrate the gradient of the probability from the baseline to each row, exactly."""
         return linear_contributions(self.coef_, self.intercept_, X, baseline, wanted)
 
@@ -55,17 +53,17 @@ class AdditiveHead(Head):
         """Return coefficients and constants."""
         return {"coef": self.coef_, "intercept": self.intercept_}
 
-    def restore(self, tensors: Tensors, n_features: int, classes: npt.NDArray[Any]) -> None:
+    def restore(self, tensors: Tensors, n_features: int, n_classes: int) -> None:
         """Set coefficients and constants."""
-        shapes = {"coef": (len(classes), n_features), "intercept": (len(classes),)}
+        shapes = {"coef": (n_classes, n_features), "intercept": (n_classes,)}
         check_shapes(tensors, shapes, np.float64)
-        self.classes_ = classes
+        self.classes_ = np.arange(n_classes)
         self.set_odds(tensors["coef"], tensors["intercept"])
 
 
 def linear_contributions(
     coef: FloatArray, intercept: FloatArray, X: FloatArray, baseline: FloatArray, wanted: IntArray
-) -> tuple[FloatArray, FloatArray]:
+) -> FloatArray:
     """Return what each column adds to a probability along the straight line from the baseline to each row.
 
     Along it the logits are linear, so that only the mean of the softmax's gradient is needed: of two classes
@@ -89,8 +87,7 @@ def linear_contributions(
         moved = np.abs(odds) > 1e-9
         mean = np.where(moved, ends / np.where(moved, odds, 1.0), gradient[rows, wanted])
         gradient[rows, wanted], gradient[rows, 1 - wanted] = mean, -mean
-    weights = steps * (gradient @ coef)
-    return weights, ends - weights.sum(axis=1)
+    return np.asarray(steps * (gradient @ coef))
 
 
 @dataclass(eq=False, repr=False)
@@ -117,3 +114,31 @@ class LinearHead(AdditiveHead):
         coef = model.coef_ / scale
         self.set_odds(coef, model.intercept_ - coef @ mean)
         return self
+
+
+def standardization(X: Any) -> tuple[FloatArray, FloatArray]:
+    """Return what to subtract and to divide by; columns of zeros and ones are unchanged."""
+    if issparse(X):
+        columns = X.tocsc()
+        mean, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
+        of_entry = np.repeat(np.arange(X.shape[1]), np.diff(columns.indptr))
+        numbers = np.unique(of_entry[columns.data != 1])
+        mean[numbers], scale[numbers] = standardization(columns[:, numbers].toarray())
+        return mean, scale
+    binary = ((X == 0) | (X == 1)).all(axis=0)
+    mean, scale = X.mean(axis=0), X.std(axis=0)
+    # Equal values give a deviation of rounding errors, not of zero.
+    constant = scale <= 1e-7 * np.maximum(1.0, np.abs(mean))
+    return np.where(binary, 0.0, mean), np.where(binary | constant, 1.0, scale)
+
+
+def standardized(X: csr_array, mean: FloatArray, scale: FloatArray) -> csr_array:
+    """Return standardized features; those of programs, which are zeros and ones, stay sparse."""
+    moved = np.flatnonzero((mean != 0) | (scale != 1))
+    if not len(moved):
+        return csr_array(X)
+    columns = X.tocsc()
+    numbers = csr_array((columns[:, moved].toarray() - mean[moved]) / scale[moved])
+    others = np.setdiff1d(np.arange(X.shape[1]), moved)
+    order = np.argsort(np.concatenate([others, moved]))
+    return csr_array(hstack([columns[:, others], numbers]).tocsc()[:, order])

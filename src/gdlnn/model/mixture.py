@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, replace
+from functools import partial
 from math import isqrt
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
+from joblib import effective_n_jobs
 from scipy.sparse import csc_array, csr_array
 from scipy.special import softmax
 
 from gdlnn.errors import ModelError, uninterrupted
 from gdlnn.graphs.schema import label_codes
-from gdlnn.model.forest import TENSORS, Forest
-from gdlnn.model.head import FloatArray, Head, IntArray, MLPHead, Tensors
+from gdlnn.model.base import FloatArray, IntArray, Tensors, joined_tensors, part_tensors
+from gdlnn.model.forest import Forest
+from gdlnn.model.head import Head, MLPHead
 from gdlnn.model.inputs import is_whole
 from gdlnn.model.perceptrons import Perceptrons
 from gdlnn.progress import stage
@@ -34,9 +39,7 @@ MOST_CANDIDATES = 400
 A quantity is one column that stands for many programs: a choice among the square root of the number of
 columns, scikit-learn's default, rarely includes it.
 """
-_NARROW = (
-    0.5  # standard deviation of the prior over the logarithm of the sharpness: little data changes little
-)
+_NARROW = 0.5  # standard deviation of the prior over the logarithm of the sharpness
 
 
 @dataclass(eq=False, repr=False)
@@ -59,7 +62,7 @@ class MixtureHead(Head):
     random_state
         Seed of both; None: that of the classifier that the head belongs to, or 0.
     n_jobs
-        Number of threads for growing trees; the result does not depend on it.
+        Number of threads; with several, perceptrons and trees are trained at once. The result is the same.
 
     Attributes
     ----------
@@ -109,53 +112,49 @@ class MixtureHead(Head):
         rows = csr_array(X)
         self.perceptrons_: Perceptrons | None = None
         self.forest_: Forest | None = None
-        weights = row_weights
-        n_columns = rows.shape[1] - n_forest_only
-        of_forest = held_out = self._grow(rows, codes, weights, n_forest_only) if self.n_trees else None
-        if self.n_perceptrons:
-            held_out = self._train(rows[:, :n_columns], codes, weights, of_forest, validation)
-        self.held_out_: FloatArray | None = held_out
+        self.held_out_: FloatArray | None = None
+        learns = self._folds(codes, crossed=validation is None)
+        of_rows = learns if row_weights is None else learns * row_weights[:, None]
+        columns = rows[:, : rows.shape[1] - n_forest_only]
+        # Neither member needs the other, and both leave the interpreter to other threads.
+        at_once = bool(self.n_trees and self.n_perceptrons) and effective_n_jobs(self.n_jobs) > 1
+        grow = partial(self._grow, rows, codes, row_weights, n_forest_only)
+        with ThreadPoolExecutor(1) as other:
+            growing = other.submit(copy_context().run, grow) if at_once else None
+            if self.n_trees and growing is None:
+                self.held_out_ = grow()
+            if self.n_perceptrons:
+                self._train(columns, codes, of_rows)
+            if growing is not None:
+                self.held_out_ = growing.result()
+        if self.perceptrons_ is not None:
+            self.held_out_ = self._calibrated(columns, codes, row_weights, learns, validation)
         return self
 
-    def _train(
-        self,
-        rows: csr_array,
-        codes: IntArray,
-        weights: FloatArray | None,
-        of_forest: FloatArray | None,
-        validation: tuple[Any, npt.ArrayLike] | None,
-    ) -> FloatArray | None:
-        """Train and calibrate the perceptrons; return the mean's probabilities of held-out training rows."""
+    def _folds(self, codes: IntArray, *, crossed: bool) -> FloatArray:
+        """Return whether each perceptron learns a row: all rows, or where it is calibrated all but a fold."""
         from sklearn.model_selection import StratifiedKFold
 
-        learns = np.ones((len(codes), self.n_perceptrons))  # whether a member learns a row
-        crossed = validation is None and self.calibrate and self.n_perceptrons > 1
-        crossed = crossed and int(np.bincount(codes).min()) >= FEWEST_PER_CLASS
-        if crossed:
+        learns = np.ones((len(codes), self.n_perceptrons))
+        crossed = crossed and self.calibrate and self.n_perceptrons > 1
+        if crossed and int(np.bincount(codes).min()) >= FEWEST_PER_CLASS:
             n_folds = min(self.n_perceptrons, FEWEST_PER_CLASS)
             folds = StratifiedKFold(n_folds, shuffle=True, random_state=self.random_state or 0)
             for number, (_, outside) in enumerate(folds.split(codes[:, None], codes)):
                 learns[outside, number::n_folds] = 0
+        return learns
+
+    # --- the members ----------------------------------------------------------------------------------------
+
+    def _train(self, rows: csr_array, codes: IntArray, row_weights: FloatArray) -> None:
+        """Train the perceptrons, each with its own weights of rows."""
         head = MLPHead(
             ensemble_size=self.n_perceptrons,
             class_weight=self.weights_by_code(),
             random_state=self.random_state or 0,
         )
-        of_rows = learns if weights is None else learns * weights[:, None]
         with stage("training the perceptrons"):
-            self.perceptrons_ = Perceptrons.of(head.fit(rows, codes, row_weights=of_rows).network_)
-        if validation is not None:
-            held, truth = csr_array(validation[0]), label_codes(np.asarray(validation[1]), self.classes_)
-            beside = None if self.forest_ is None else self.forest_.predict(held.toarray())
-            self._sharpen(self.perceptrons_.logits(held[:, : rows.shape[1]]), beside, truth, None)
-        if not crossed:
-            return None
-        everything = np.arange(len(codes))
-        logits = self.perceptrons_.logits(rows)[learns.argmin(axis=1), everything][None]
-        self._sharpen(logits, of_forest, codes, weights)
-        return self._mean(softmax(self.perceptrons_.sharpness * logits, axis=2), of_forest)
-
-    # --- the members ----------------------------------------------------------------------------------------
+            self.perceptrons_ = Perceptrons.of(head.fit(rows, codes, row_weights=row_weights).tensors_)
 
     def _grow(
         self, rows: csr_array, codes: IntArray, weights: FloatArray | None, n_quantities: int
@@ -196,6 +195,26 @@ class MixtureHead(Head):
         return np.where(seen, sums / np.maximum(counts[:, None], 1), shares)
 
     # --- calibration ----------------------------------------------------------------------------------------
+
+    def _calibrated(
+        self,
+        rows: csr_array,
+        codes: IntArray,
+        weights: FloatArray | None,
+        learns: FloatArray,
+        validation: tuple[Any, npt.ArrayLike] | None,
+    ) -> FloatArray | None:
+        """Calibrate the perceptrons; return the mean's probabilities of held-out training rows, if any."""
+        assert self.perceptrons_ is not None
+        if validation is not None:
+            held, truth = csr_array(validation[0]), label_codes(np.asarray(validation[1]), self.classes_)
+            beside = None if self.forest_ is None else self.forest_.predict(held.toarray())
+            self._sharpen(self.perceptrons_.logits(held[:, : rows.shape[1]]), beside, truth, None)
+        if learns.all():
+            return None
+        logits = self.perceptrons_.logits(rows)[learns.argmin(axis=1), np.arange(len(codes))][None]
+        self._sharpen(logits, self.held_out_, codes, weights)
+        return self._mean(softmax(self.perceptrons_.sharpness * logits, axis=2), self.held_out_)
 
     def _sharpen(
         self, logits: FloatArray, beside: FloatArray | None, codes: IntArray, weights: FloatArray | None
@@ -242,51 +261,35 @@ class MixtureHead(Head):
             found.append(self.forest_.predict(X)[None])
         return np.concatenate(found)
 
-    def contributions(
-        self, X: FloatArray, baseline: FloatArray, wanted: IntArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def contributions(self, X: FloatArray, baseline: FloatArray, wanted: IntArray) -> FloatArray:
         """Average integrated gradients of the perceptrons and Shapley values of the forest."""
-        weights, left = np.zeros_like(X), np.zeros(len(X))
-        of_forest = FOREST_SHARE if self.perceptrons_ is not None else 1.0
+        weights = np.zeros_like(X)
         if self.perceptrons_ is not None:
-            share = 1.0 if self.forest_ is None else 1 - FOREST_SHARE
             n = self.perceptrons_.n_features
-            own, missed = self.perceptrons_.contributions(X[:, :n], baseline[:n], wanted)
-            weights[:, :n] += share * own
-            left += share * missed
+            own = self.perceptrons_.contributions(X[:, :n], baseline[:n], wanted)
+            weights[:, :n] += own if self.forest_ is None else (1 - FOREST_SHARE) * own
         if self.forest_ is not None:
-            weights += of_forest * self.forest_.contributions(X, baseline, wanted)
-        return weights, left
+            share = FOREST_SHARE if self.perceptrons_ is not None else 1.0
+            weights += share * self.forest_.contributions(X, baseline, wanted)
+        return weights
 
     # --- files ----------------------------------------------------------------------------------------------
 
     def tensors(self) -> Tensors:
         """Return the arrays of the perceptrons and of the forest."""
-        parts = {"perceptrons": self.perceptrons_, "forest": self.forest_}
-        return {
-            f"{part}.{name}": array
-            for part, member in parts.items()
-            if member is not None
-            for name, array in member.tensors().items()
-        }
+        return joined_tensors({"perceptrons": self.perceptrons_, "forest": self.forest_})
 
-    def restore(self, tensors: Tensors, n_features: int, classes: npt.NDArray[Any]) -> None:
+    def restore(self, tensors: Tensors, n_features: int, n_classes: int) -> None:
         """Set the arrays of the perceptrons and of the forest, which must fit the columns and classes."""
-        parts: dict[str, dict[str, npt.NDArray[Any]]] = {"perceptrons": {}, "forest": {}}
-        for key, array in tensors.items():
-            part, _, name = key.partition(".")
-            parts[part][name] = array
         self.perceptrons_ = self.forest_ = self.held_out_ = None
         if self.n_perceptrons:
-            self.perceptrons_ = Perceptrons.from_tensors(parts["perceptrons"])
+            self.perceptrons_ = Perceptrons.from_tensors(part_tensors(tensors, "perceptrons"))
             last = self.perceptrons_.weights[-1].shape
-            if last[0] != self.n_perceptrons or last[2] != len(classes):
-                raise ValueError(f"perceptrons: expected {self.n_perceptrons} with {len(classes)} outputs")
+            if last[0] != self.n_perceptrons or last[2] != n_classes:
+                raise ValueError(f"perceptrons: expected {self.n_perceptrons} with {n_classes} outputs")
             if self.perceptrons_.n_features > n_features:
                 raise ValueError(f"perceptrons: expected at most {n_features} inputs")
         if self.n_trees:
-            if set(parts["forest"]) != set(TENSORS):
-                raise ValueError(f"forest: expected {', '.join(TENSORS)}")
-            self.forest_ = Forest.from_tensors(parts["forest"], n_features)
-            self.forest_.check(self.n_trees, len(classes))
-        self.classes_, self.n_features_in_ = classes, n_features
+            self.forest_ = Forest.from_tensors(part_tensors(tensors, "forest"), n_features)
+            self.forest_.check(self.n_trees, n_classes)
+        self.classes_, self.n_features_in_ = np.arange(n_classes), n_features

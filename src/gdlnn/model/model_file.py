@@ -16,22 +16,21 @@ import numpy.typing as npt
 
 from gdlnn.errors import GDLNNError, MissingExtraError, ModelError
 from gdlnn.graphs import Schema
-from gdlnn.graphs.molecules import MoleculeReader
 from gdlnn.graphs.schema import label_array, label_codes
 from gdlnn.io import bounded
 from gdlnn.io.bounded import BadArchiveError, read_members, write_members
-from gdlnn.mining import program_text
-from gdlnn.model.domain import Domain
-from gdlnn.model.head import Head, MLPHead
+from gdlnn.mining import program_files
+from gdlnn.model.base import StoredHead
+from gdlnn.model.head import MLPHead
 from gdlnn.model.layer import Activation, GDLTransformer
 from gdlnn.model.linear import LinearHead
 from gdlnn.model.mixture import MixtureHead
 from gdlnn.model.quantities import Quantities
-from gdlnn.model.regression import RegressionHead, RidgeForestHead, RidgeHead, ShortTableHead
+from gdlnn.model.regression import RidgeForestHead, RidgeHead, ShortTableHead
 from gdlnn.model.representation import HalfWidth
 from gdlnn.model.scorecard import ScorecardHead
 from gdlnn.model.threshold import Decision
-from gdlnn.model.training_graphs import TrainingGraphs, TrainingValues
+from gdlnn.model.training_graphs import TrainingRecord
 from gdlnn.model.vocabulary import Mined, Neighborhoods
 from gdlnn.version import package_version
 
@@ -63,7 +62,7 @@ def save_model(model: GDLNNEstimator, path: str | os.PathLike[str]) -> None:
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(model, "head_")
-    if not isinstance(model.head_, Head | RegressionHead):
+    if not isinstance(model.head_, StoredHead):
         kind = type(model.head_).__name__
         raise ModelError(
             f"save: head: expected auto, linear, scorecard or another head of gdlnn, got {kind}, which a "
@@ -71,7 +70,7 @@ def save_model(model: GDLNNEstimator, path: str | os.PathLike[str]) -> None:
         )
     members = {
         MODEL: json.dumps(_description(model), ensure_ascii=False, indent=1).encode(),
-        PROGRAMS: json.dumps(program_text.to_json(model.programs_), ensure_ascii=False).encode(),
+        PROGRAMS: json.dumps(program_files.to_json(model.programs_), ensure_ascii=False).encode(),
         WEIGHTS: save(dict(model.head_.tensors())),
     }
     write_members(Path(path), members.items())
@@ -89,14 +88,10 @@ def _description(model: Any) -> dict[str, Any]:
         "choice": _as_json(model.choice_),
         **(_classifier_json(model) if hasattr(model, "classes_") else _regressor_json(model)),
         "schema": None if model.schema_ is None else model.schema_.to_json(),
-        "reading": None if model.reading_ is None else model.reading_.to_json(),
-        "provenance": _as_json(model.provenance_),
-        "seen_values": model.training_values_.to_json(),
-        "seen": model.training_graphs_.to_json(),
-        "domain": model.domain_.to_json(),
+        **_as_json(model.training_.to_json()),
         "pooled": None if pooled is None else pooled.to_json(),
         "quantities": None if quantities is None else quantities.to_json(),
-        "medians": model.medians_.tolist(),
+        "medians": model.layer_.medians_.tolist(),
         "dataset": model.programs_.info.dataset,
         "fingerprint": model.programs_.info.fingerprint,
         "metrics": _as_json(model.metrics_),
@@ -105,18 +100,18 @@ def _description(model: Any) -> dict[str, Any]:
 
 def _classifier_json(model: GDLNNClassifier) -> dict[str, Any]:
     """Return what only a classifier has; the classes of the training graphs as numbers."""
-    codes = label_codes(model.training_labels_, model.classes_).tolist()
+    codes = label_codes(model.training_.labels, model.classes_).tolist()
     return {
         "classes": {"kind": model.classes_.dtype.kind, "values": _as_json(model.classes_)},
         "training_labels": " ".join(map(str, codes)),
         "decision": None if model.decision_ is None else model.decision_.to_json(),
-        "history": _as_json(model.history_),
+        "history": _as_json(getattr(model.head_, "history_", [])),
     }
 
 
 def _regressor_json(model: GDLNNRegressor) -> dict[str, Any]:
     """Return what only a regressor has."""
-    return {"training_labels": model.training_labels_.tolist(), "half_width": list(model.half_width_)}
+    return {"training_labels": model.training_.labels.tolist(), "half_width": list(model.half_width_)}
 
 
 def _parameters_json(estimator: Any) -> dict[str, Any]:
@@ -221,59 +216,50 @@ def _assemble(description: dict[str, Any], members: Mapping[str, bytes], name: s
     if kind is None:
         raise ModelError(f"{name}: expected {' or '.join(kinds)}, got {description.get('kind')!r}")
     model = kind(**_read_parameters(kind, description["parameters"], name))
-    model.programs_ = program_text.from_json(bounded.loads(members[PROGRAMS]), PROGRAMS)
+    model.programs_ = program_files.from_json(bounded.loads(members[PROGRAMS]), PROGRAMS)
     model.schema_ = None if description["schema"] is None else Schema.from_json(description["schema"])
-    reading = description["reading"]
-    model.reading_ = None if reading is None else MoleculeReader.from_json(reading)
-    model.provenance_ = dict(description["provenance"])
-    if kind is GDLNNClassifier:
-        _read_classifier(model, description)
-    else:
-        _read_regressor(model, description)
-    model.training_values_ = TrainingValues.from_json(description["seen_values"], model.schema_)
-    widths = (model.programs_.info.n_node_features, model.programs_.info.n_edge_features)
-    model.training_graphs_ = TrainingGraphs.from_json(description["seen"], model.schema_, widths)
-    model.domain_ = Domain.from_json(
-        description["domain"], model.programs_, model.training_values_, model.schema_
-    )
+    own: Any = _read_classifier if kind is GDLNNClassifier else _read_regressor
+    labels = own(model, description)
+    model.training_ = TrainingRecord.from_json(description, labels, model.programs_, model.schema_)
     model.choice_, model.metrics_ = dict(description["choice"]), dict(description["metrics"])
-    pooled = description["pooled"]
+    pooled, quantities = description["pooled"], description["quantities"]
     if model.activation not in get_args(Activation):  # refused here, not at the first prediction
         raise _damaged(name, f"activation {model.activation!r:.60}")
     layer = GDLTransformer(model.programs_, model.activation, pooled is not None, n_jobs=model.n_jobs)
     layer.programs_ = model.programs_.programs
     layer.n_programs_ = len(layer.programs_)
     layer.pooled_ = None if pooled is None else PooledFeatures.from_json(pooled)
-    given = description["quantities"]
-    of_widths = dict(zip(("node", "edge"), widths, strict=True))
-    layer.quantities_ = None if given is None else Quantities.from_json(given, of_widths)
-    model.medians_ = _read_medians(description["medians"], layer)
+    info = model.programs_.info
+    widths = {"node": info.n_node_features, "edge": info.n_edge_features}
+    layer.quantities_ = None if quantities is None else Quantities.from_json(quantities, widths)
+    layer.medians_ = _read_medians(description["medians"], layer)
     model.layer_ = layer
     _read_head(model, members[WEIGHTS], name)
+    if hasattr(model.head_, "history_"):
+        model.head_.history_ = list(description["history"])
     return model
 
 
-def _read_classifier(model: GDLNNClassifier, description: Mapping[str, Any]) -> None:
-    """Set what only a classifier has."""
+def _read_classifier(model: GDLNNClassifier, description: Mapping[str, Any]) -> npt.NDArray[Any]:
+    """Set what only a classifier has; return the labels of the training graphs."""
     model.classes_ = _read_classes(description["classes"])
     codes = np.array(description["training_labels"].split(), dtype=np.int64)
     n, n_classes = model.programs_.info.n_graphs, len(model.classes_)
     if len(codes) != n or (n and not 0 <= codes.min() <= codes.max() < n_classes):
         raise ModelError(f"training_labels: expected {n} numbers from 0 to {n_classes - 1}")
-    model.training_labels_ = np.asarray(model.classes_[codes])
     decision = description["decision"]
     model.decision_ = None if decision is None else Decision.from_json(decision)
-    model.history_ = list(description["history"])
+    return np.asarray(model.classes_[codes])
 
 
-def _read_regressor(model: GDLNNRegressor, description: Mapping[str, Any]) -> None:
-    """Set what only a regressor has."""
+def _read_regressor(model: GDLNNRegressor, description: Mapping[str, Any]) -> npt.NDArray[Any]:
+    """Set what only a regressor has; return the values of the training graphs."""
     values = np.array(description["training_labels"], dtype=np.float64)
-    half_width = HalfWidth(*map(float, description["half_width"]))
+    model.half_width_ = HalfWidth(*map(float, description["half_width"]))
     n = model.programs_.info.n_graphs
-    if values.shape != (n,) or not np.isfinite([*values, *half_width]).all():
+    if values.shape != (n,) or not np.isfinite([*values, *model.half_width_]).all():
         raise ModelError(f"training_labels: expected {n} finite numbers, and a finite half_width")
-    model.training_labels_, model.half_width_ = values, half_width
+    return values
 
 
 def _read_medians(values: Any, layer: GDLTransformer) -> npt.NDArray[np.float64]:
@@ -335,14 +321,10 @@ def _read_head(model: Any, data: bytes, name: str) -> None:
     except SafetensorError as error:
         raise _damaged(name, f"{WEIGHTS}: {error}") from error
     head = model.make_head()
-    if not isinstance(head, Head | RegressionHead):
+    if not isinstance(head, StoredHead):
         raise _damaged(name, f"head: expected one that a file can hold, got {type(head).__name__}")
-    n_features = model.layer_.n_columns
     try:
-        if isinstance(head, RegressionHead):
-            head.restore(tensors, n_features)
-        else:
-            head.restore(tensors, n_features, np.arange(len(model.classes_)))
+        head.restore(tensors, model.layer_.n_columns, len(getattr(model, "classes_", "1")))
     except (ValueError, KeyError) as error:
         raise _damaged(name, f"{WEIGHTS}: {error}") from error
     model.head_ = head

@@ -7,31 +7,30 @@ threads is set only for the calling thread. So fits in several threads give the 
 from __future__ import annotations
 
 import math
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import threadpoolctl
 from scipy.sparse import csr_array, issparse
-from threadpoolctl import LibController, ThreadpoolController
 
 from gdlnn.errors import uninterrupted
+from gdlnn.jobs import one_thread
 from gdlnn.model.head import class_weights
-from gdlnn.model.standardization import standardization, standardized
+from gdlnn.model.linear import standardization, standardized
+from gdlnn.model.perceptrons import layer_names, member_layers
 from gdlnn.progress import stage_done
 
 with uninterrupted():
     import torch
-    from torch import nn
     from torch.nn.functional import embedding_bag, linear, log_softmax, one_hot, relu
+    from torch.nn.init import kaiming_uniform_, uniform_
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Sequence
 
+    from gdlnn.model.base import Tensors
     from gdlnn.model.head import MLPHead
 
 FloatArray = npt.NDArray[np.float64]
@@ -42,121 +41,41 @@ ROWS_AT_ONCE = 1024
 """Number of rows predicted at a time: they fit into the CPU cache."""
 
 
-class Perceptron(nn.Module):
-    """Linear layers with ReLU between them; without hidden layers, a linear classifier.
+Layers = list[tuple[torch.Tensor, torch.Tensor]]
+"""The layers of a perceptron: weights, outputs × inputs, and biases; ReLU is between them."""
 
-    The weights are not drawn: `initialize` draws them, or a file sets them.
+
+def log_probabilities(tensors: Tensors, X: FloatArray) -> FloatArray:
+    """Return the log probabilities of raw features by every perceptron, members × rows × classes.
+
+    Standardization is part of it, so that perturbations refer to the features as the GDL layer gives them.
     """
-
-    def __init__(self, n_features: int, hidden: Sequence[int], n_classes: int) -> None:
-        super().__init__()
-        widths = [n_features, *hidden, n_classes]
-        layers: list[nn.Module] = []
-        for n_inputs, n_outputs in pairwise(widths):
-            layer = nn.Linear(n_inputs, n_outputs, device="meta")  # else torch's own generator is used
-            layer.weight, layer.bias = (
-                nn.Parameter(torch.empty(shape)) for shape in ((n_outputs, n_inputs), (n_outputs,))
-            )
-            layers += [layer, nn.ReLU(), nn.Dropout()]
-        self.layers = nn.Sequential(*layers[:-2])
-
-    def initialize(self, generator: torch.Generator) -> Perceptron:
-        """Draw the weights as `nn.Linear` does by default."""
-        for layer in self.linear_layers:
-            nn.init.kaiming_uniform_(layer.weight, a=math.sqrt(5), generator=generator)
-            bound = 1 / math.sqrt(layer.in_features) if layer.in_features else 0
-            nn.init.uniform_(layer.bias, -bound, bound, generator=generator)
-        return self
-
-    @property
-    def linear_layers(self) -> list[nn.Linear]:
-        """The layers that have weights, from first to last."""
-        return [layer for layer in self.layers if isinstance(layer, nn.Linear)]
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return one logit per class."""
-        *hidden, last = self.linear_layers
-        for layer in hidden:
-            x = linear(x, layer.weight, layer.bias).relu_()
-        return linear(x, last.weight, last.bias)
+    mean, scale = (torch.from_numpy(tensors[name]) for name in ("mean", "scale"))
+    members = [
+        [(torch.from_numpy(weight), torch.from_numpy(bias)) for weight, bias in layers]
+        for layers in member_layers(tensors)
+    ]
+    parts: list[FloatArray] = []
+    with one_thread(), torch.inference_mode():
+        for start in range(0, max(1, len(X)), ROWS_AT_ONCE):
+            rows = torch.from_numpy(X[start : start + ROWS_AT_ONCE].astype(np.float32))
+            inputs = (rows - mean) / scale
+            found = torch.stack([log_softmax(_logits(layers, inputs), dim=1) for layers in members])
+            parts.append(found.double().numpy())
+    return np.concatenate(parts, axis=1)
 
 
-class HeadNetwork(nn.Module):
-    """Raw features in, log probabilities of every member out.
-
-    Standardization is part of the network, so that perturbations refer to the features as the GDL layer gives
-    them.
-    """
-
-    mean: torch.Tensor
-    scale: torch.Tensor
-
-    def __init__(self, mean: torch.Tensor, scale: torch.Tensor, members: Sequence[Perceptron]) -> None:
-        super().__init__()
-        self.register_buffer("mean", mean)
-        self.register_buffer("scale", scale)
-        self.members = nn.ModuleList(members)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return members × rows × classes."""
-        inputs = (x - self.mean) / self.scale
-        return torch.stack([log_softmax(member(inputs), dim=1) for member in self.members])
-
-
-# --- threads and devices ----------------------------------------------------------------------------------
-
-
-class _TorchMKL(LibController):  # type: ignore[misc]
-    """MKL inside torch, which threadpoolctl does not know; its limit is that of the calling thread."""
-
-    user_api = "torch"
-    internal_api = "torch_mkl"
-    filename_prefixes = ("libtorch_cpu",)
-    check_symbols = ("MKL_Set_Num_Threads_Local",)
-
-    def get_num_threads(self) -> int:
-        """Return the limit of this thread; 0 for none."""
-        before: int = self.dynlib.MKL_Set_Num_Threads_Local(0)
-        self.set_num_threads(before)
-        return before
-
-    def set_num_threads(self, num_threads: int) -> None:
-        """Limit this thread."""
-        self.dynlib.MKL_Set_Num_Threads_Local(num_threads)
-
-    def get_version(self) -> None:
-        """Return no version: torch does not say."""
-
-
-@cache
-def _threads() -> ThreadpoolController:
-    threadpoolctl.register(_TorchMKL)
-    return ThreadpoolController().select(user_api=["openmp", "torch"])
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Run torch on one thread, and restore the number of threads.
-
-    Batches are small, so a second thread costs more than it gains, and the order of sums, hence every
-    last bit, depends on the number of threads. `torch.set_num_threads` would also decide for other threads.
-    """
-    torch.get_num_threads()  # at its first use in a thread, torch sets its own number there
-    with _threads().limit(limits=1):
-        yield
+def _logits(layers: Layers, x: torch.Tensor) -> torch.Tensor:
+    """Return one logit per class."""
+    *hidden, last = layers
+    for weight, bias in hidden:
+        x = linear(x, weight, bias).relu_()
+    return linear(x, *last)
 
 
 def generator_of(seed: int, device: torch.device) -> torch.Generator:
     """Return a random generator with a seed."""
     return torch.Generator(device=device).manual_seed(seed)
-
-
-@contextmanager
-def seeded(seed: int, device: torch.device) -> Iterator[None]:
-    """Seed torch's own generators, for networks of other libraries, and restore their state afterwards."""
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        torch.manual_seed(seed)
-        yield
 
 
 def choose_device(name: str) -> torch.device:
@@ -186,8 +105,8 @@ def train_network(
     codes: IntArray,
     held_out: tuple[Table, IntArray] | None,
     row_weights: FloatArray | None = None,
-) -> tuple[HeadNetwork, list[dict[str, Any]]]:
-    """Train the members of a head; return the network and its history.
+) -> tuple[Tensors, list[dict[str, Any]]]:
+    """Train the members of a head; return the arrays of a file and the history.
 
     `row_weights` has one weight per row, or one for each member: rows × members.
     """
@@ -211,14 +130,33 @@ def train_network(
     values = class_weights(head, codes)
     weights = None if values is None else torch.tensor(values, dtype=torch.float32, device=device)
     with one_thread():
-        members = []
-        for member in range(head.ensemble_size):
-            perceptron = Perceptron(X.shape[1], head.hidden, n_classes).to(device)
-            generator = generator_of((seed * MEMBER_SEEDS + member) % 2**63, device)
-            members.append(perceptron.initialize(generator))
-        history = _train(head, Stack(members), train, val, weights, generator_of(seed, device))
-    center, width = (torch.from_numpy(values.astype(np.float32)) for values in (mean, scale))
-    return HeadNetwork(center, width, members).to(device).eval(), history
+        members = [
+            _initialized(
+                (X.shape[1], *head.hidden, n_classes),
+                generator_of((seed * MEMBER_SEEDS + member) % 2**63, device),
+            )
+            for member in range(head.ensemble_size)
+        ]
+        members, history = _train(head, Stack(members), train, val, weights, generator_of(seed, device))
+    tensors = {"mean": mean.astype(np.float32), "scale": scale.astype(np.float32)}
+    for member, layers in enumerate(members):
+        for level, pair in enumerate(layers):
+            names = layer_names(member, level)
+            tensors |= {name: part.cpu().numpy() for name, part in zip(names, pair, strict=True)}
+    return tensors, history
+
+
+def _initialized(widths: Sequence[int], generator: torch.Generator) -> Layers:
+    """Draw the weights of a perceptron as `nn.Linear` does by default."""
+    layers = []
+    for n_inputs, n_outputs in pairwise(widths):
+        weight, bias = (
+            torch.empty(shape, device=generator.device) for shape in ((n_outputs, n_inputs), (n_outputs,))
+        )
+        kaiming_uniform_(weight, a=math.sqrt(5), generator=generator)
+        bound = 1 / math.sqrt(n_inputs) if n_inputs else 0
+        layers.append((weight, uniform_(bias, -bound, bound, generator=generator)))
+    return layers
 
 
 def _dropout(x: torch.Tensor, share: float, generator: torch.Generator) -> torch.Tensor:
@@ -261,11 +199,10 @@ class Stack:
     Steps on small batches cost calls, not arithmetic; so several members take little more than one.
     """
 
-    def __init__(self, members: list[Perceptron]) -> None:
-        self._members = members
-        levels = list(zip(*(member.linear_layers for member in members), strict=True))
-        self.weights = [torch.stack([layer.weight.detach().T for layer in level], dim=1) for level in levels]
-        self.biases = [torch.stack([layer.bias.detach()[None] for layer in level], dim=1) for level in levels]
+    def __init__(self, members: list[Layers]) -> None:
+        levels = list(zip(*members, strict=True))
+        self.weights = [torch.stack([weight.T for weight, _ in level], dim=1) for level in levels]
+        self.biases = [torch.stack([bias[None] for _, bias in level], dim=1) for level in levels]
         for tensor in self.parameters():
             tensor.requires_grad_()
 
@@ -293,15 +230,13 @@ class Stack:
             values = torch.matmul(values, weight.transpose(0, 1)) + bias.transpose(0, 1)
         return values
 
-    def unstack(self, states: list[torch.Tensor]) -> None:
-        """Copy the layers back to the members."""
-        n_levels = len(self.weights)
-        with torch.no_grad():
-            for number, member in enumerate(self._members):
-                layers = zip(member.linear_layers, states[:n_levels], states[n_levels:], strict=True)
-                for layer, weight, bias in layers:
-                    layer.weight.copy_(weight[:, number].T)
-                    layer.bias.copy_(bias[0, number])
+    def unstacked(self, states: list[torch.Tensor]) -> list[Layers]:
+        """Return the layers of each member, from parameters."""
+        pairs = list(zip(states[: len(self.weights)], states[len(self.weights) :], strict=True))
+        return [
+            [(weight[:, member].T.contiguous(), bias[0, member].clone()) for weight, bias in pairs]
+            for member in range(states[0].shape[1])
+        ]
 
 
 def _train(
@@ -311,8 +246,8 @@ def _train(
     val: Rows | None,
     weights: torch.Tensor | None,
     generator: torch.Generator,
-) -> list[dict[str, Any]]:
-    """Train the members in place, each up to its own best epoch; return a row for every member and epoch."""
+) -> tuple[list[Layers], list[dict[str, Any]]]:
+    """Train the members, each up to its own best epoch; return them and a row for every member and epoch."""
     parameters = stack.parameters()
     optimizer: Any = SparseAdam(parameters, head)
     if isinstance(train.X, torch.Tensor):
@@ -341,8 +276,7 @@ def _train(
                     state[:, i] = parameter.detach()[:, i]
         if min(since) >= head.patience:
             break
-    stack.unstack(best_states if val is not None else [p.detach() for p in parameters])
-    return history
+    return stack.unstacked(best_states if val is not None else [p.detach() for p in parameters]), history
 
 
 def _losses(logits: torch.Tensor, y: torch.Tensor, weights: torch.Tensor | None) -> torch.Tensor:
@@ -405,26 +339,3 @@ def _evaluate(stack: Stack, rows: Rows, weights: torch.Tensor | None) -> list[tu
             return [(float("inf"), accuracy) for accuracy in accuracies]
         losses = _losses(logits[:, known], rows.y[known], weights).tolist()
     return list(zip(losses, accuracies, strict=True))
-
-
-# --- predictions ------------------------------------------------------------------------------------------
-
-
-def member_log_probabilities(network: HeadNetwork, X: FloatArray) -> FloatArray:
-    """Return the log probabilities of every member, members × rows × classes."""
-    device = network.mean.device
-    parts: list[FloatArray] = []
-    with one_thread(), torch.inference_mode():
-        for start in range(0, max(1, len(X)), ROWS_AT_ONCE):
-            rows = torch.from_numpy(X[start : start + ROWS_AT_ONCE].astype(np.float32)).to(device)
-            parts.append(network(rows).double().cpu().numpy())
-    return np.concatenate(parts, axis=1)
-
-
-def restored(head: MLPHead, tensors: Mapping[str, npt.NDArray[Any]], widths: Sequence[int]) -> HeadNetwork:
-    """Return the network of weights from a file; their shapes were checked."""
-    n_features, *hidden, n_classes = widths
-    members = [Perceptron(n_features, hidden, n_classes) for _ in range(head.ensemble_size)]
-    network = HeadNetwork(torch.zeros(n_features), torch.ones(n_features), members)
-    network.load_state_dict({name: torch.from_numpy(value) for name, value in tensors.items()})
-    return network.to(choose_device(head.device)).eval()

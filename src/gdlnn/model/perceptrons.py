@@ -16,12 +16,11 @@ from scipy.special import softmax
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gdlnn.model.network import HeadNetwork
-
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-GAUSS_POINTS = 3
-"""Points of each smooth part of a path at which gradients are taken."""
+Layer = tuple[npt.NDArray[Any], npt.NDArray[Any]]
+POINTS, SHARES = np.polynomial.legendre.leggauss(3)
+"""Points of each smooth part of a path at which gradients are taken, from -1 to 1, and their weights."""
 LARGEST_ERROR = 1e-6
 """Error of the sum of contributions, as a probability, above which the parts are halved."""
 MOST_HALVINGS = 4
@@ -45,16 +44,14 @@ class Perceptrons:
     sharpness: float = 1.0
 
     @classmethod
-    def of(cls, network: HeadNetwork) -> Self:
-        """Take the layers of a trained network."""
-        levels: list[list[tuple[FloatArray, FloatArray]]] = []
-        members: Any = list(network.members)
-        for member in members:
-            layers = [(_array(layer.weight), _array(layer.bias)) for layer in member.linear_layers]
-            first, bias = layers[0]
-            first = first / _array(network.scale)
-            layers[0] = first, bias - first @ _array(network.mean)
-            levels.append(layers)
+    def of(cls, tensors: Mapping[str, npt.NDArray[Any]]) -> Self:
+        """Take the layers of an `MLPHead`."""
+        mean, scale = (tensors[name].astype(np.float64) for name in ("mean", "scale"))
+        levels = []
+        for layers in member_layers(tensors):
+            layers = [(weight.astype(np.float64), bias.astype(np.float64)) for weight, bias in layers]
+            first = layers[0][0] / scale
+            levels.append([(first, layers[0][1] - first @ mean), *layers[1:]])
         by_level = list(zip(*levels, strict=True))
         return cls(
             [_stored(np.stack([weight.T for weight, _ in level])) for level in by_level],
@@ -115,22 +112,20 @@ class Perceptrons:
 
     # --- what columns add -----------------------------------------------------------------------------------
 
-    def contributions(
-        self, X: FloatArray, baseline: FloatArray, wanted: IntArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return what each column adds to the probability of the class `wanted` of its row, and what is left.
+    def contributions(self, X: FloatArray, baseline: FloatArray, wanted: IntArray) -> FloatArray:
+        """Return what each column adds to the probability of the class `wanted` of its row.
 
         The gradient of the probability is integrated along the straight line from the baseline to the row.
         The first layer is linear, so that the line is one of its outputs too, and gradients there are enough.
-        What is left is the change in probability that the sum misses, at most `LARGEST_ERROR` as a rule.
+        The sum misses at most `LARGEST_ERROR` of the change in probability, as a rule.
         """
         steps = X - baseline
         start = self._first(baseline[None])[:, 0] + self.biases[0][:, 0]
-        changes = self._first(steps)
-        weights, left = np.zeros_like(steps), np.zeros(len(steps))
+        weights = np.zeros_like(steps)
         for row, target in enumerate(wanted.tolist()):
             columns = np.flatnonzero(steps[row])
-            change = changes[:, row]
+            first = self.weights[0][:, columns]
+            change = (steps[row : row + 1, columns] @ first)[:, 0]
             ends = softmax(
                 self.sharpness * self._rest((start + np.stack([0 * change, change])).swapaxes(0, 1))[-1],
                 axis=2,
@@ -140,14 +135,13 @@ class Perceptrons:
             for _ in range(MOST_HALVINGS + 1):
                 gradient = self._mean_gradient(start, change, target, cuts)
                 found = steps[row, columns] * sum(
-                    layer[columns] @ part for layer, part in zip(self.weights[0], gradient, strict=True)
+                    layer @ part for layer, part in zip(first, gradient, strict=True)
                 )
-                left[row] = whole - found.sum()
-                if abs(left[row]) <= LARGEST_ERROR:
+                if abs(whole - found.sum()) <= LARGEST_ERROR:
                     break
                 cuts = np.sort(np.concatenate([cuts, (cuts[1:] + cuts[:-1]) / 2]))
             weights[row, columns] = found
-        return weights, left
+        return weights
 
     def _kinks(self, start: FloatArray, change: FloatArray) -> FloatArray:
         """Return from 0 to 1 the shares of a line where a hidden unit begins or ends to act.
@@ -169,10 +163,9 @@ class Perceptrons:
         self, start: FloatArray, change: FloatArray, target: int, cuts: FloatArray
     ) -> FloatArray:
         """Return the mean gradient of a probability over a line of first outputs, members × outputs."""
-        points, shares = np.polynomial.legendre.leggauss(GAUSS_POINTS)
         middles, halves = (cuts[1:] + cuts[:-1]) / 2, np.diff(cuts) / 2
-        at = (middles[:, None] + halves[:, None] * points).reshape(-1)
-        of_point = (halves[:, None] * shares).reshape(-1)
+        at = (middles[:, None] + halves[:, None] * POINTS).reshape(-1)
+        of_point = (halves[:, None] * SHARES).reshape(-1)
         outputs = self._rest(start[:, None] + at[:, None] * change[:, None])
         chances = softmax(self.sharpness * outputs[-1], axis=2)
         own = chances[:, :, target, None]
@@ -187,8 +180,21 @@ class Perceptrons:
 _NAMES = ("weight", "bias")
 
 
-def _array(tensor: Any) -> FloatArray:
-    return np.asarray(tensor.detach().cpu().numpy(), dtype=np.float64)
+def layer_names(member: int, level: int) -> tuple[str, str]:
+    """Return what weights and biases of a layer of an `MLPHead` are called in a file."""
+    place = f"members.{member}.layers.{3 * level}"  # behind each but the last: ReLU and dropout
+    return f"{place}.weight", f"{place}.bias"
+
+
+def member_layers(tensors: Mapping[str, npt.NDArray[Any]]) -> list[list[Layer]]:
+    """Return the layers of each perceptron of an `MLPHead`: weights, outputs × inputs, and biases."""
+    members: list[list[Layer]] = []
+    while layer_names(len(members), 0)[0] in tensors:
+        layers: list[Layer] = []
+        while (names := layer_names(len(members), len(layers)))[0] in tensors:
+            layers.append((tensors[names[0]], tensors[names[1]]))
+        members.append(layers)
+    return members
 
 
 def _stored(values: FloatArray) -> FloatArray:

@@ -1,20 +1,20 @@
-"""PooledFeatures: a graph without its structure: sizes, histograms, means, sums, extremes."""
+"""PooledFeatures: a graph without its structure: sizes, histograms, means, sums, properties of molecules."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.errors import ModelError
+from gdlnn.errors import ModelError, require
 from gdlnn.graphs import Feature, GraphDataset
-from gdlnn.graphs.molecules import hidden_by_default
+from gdlnn.graphs.molecules import chem, graph_molecule, hidden_by_default, without_messages
 from gdlnn.model.inputs import as_graphs
-from gdlnn.model.properties import PROPERTIES, molecule_properties
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from gdlnn.graphs import Graph, Schema
     from gdlnn.model.inputs import GraphsLike
@@ -24,6 +24,34 @@ FloatArray = npt.NDArray[np.float64]
 MAX_VALUES = 64
 """Maximum number of values counted one by one; a whole-number feature with more is a quantity."""
 STATISTICS = ("mean", "max", "sum")
+
+
+class Property(NamedTuple):
+    """A property of a molecule, how a value of it is written, and the function of RDKit that computes it."""
+
+    name: str
+    text: str
+    function: str
+
+    def words(self, value: float) -> str:
+        """Return the property with a value, as a person would write it."""
+        text = self.text.format(value).replace("-0.0", "0.0").replace(" -", " −")
+        return text.removesuffix("s") if text.startswith("1 ") else text
+
+
+PROPERTIES = (
+    Property("molecular weight", "molecular weight {:.0f}", "Descriptors.MolWt"),
+    Property("logP", "logP {:.1f}", "Crippen.MolLogP"),
+    Property("polar surface", "polar surface {:.0f} Å²", "rdMolDescriptors.CalcTPSA"),
+    Property("H-bond donors", "{:.0f} H-bond donors", "rdMolDescriptors.CalcNumHBD"),
+    Property("H-bond acceptors", "{:.0f} H-bond acceptors", "rdMolDescriptors.CalcNumHBA"),
+    Property("rotatable bonds", "{:.0f} rotatable bonds", "rdMolDescriptors.CalcNumRotatableBonds"),
+    Property("rings", "{:.0f} rings", "rdMolDescriptors.CalcNumRings"),
+    Property("aromatic rings", "{:.0f} aromatic rings", "rdMolDescriptors.CalcNumAromaticRings"),
+    Property("sp3 carbon", "{:.0%} of the carbons are sp3", "rdMolDescriptors.CalcFractionCSP3"),
+    Property("formal charge", "formal charge {:+.0f}", "rdmolops.GetFormalCharge"),
+    Property("heteroatoms", "{:.0f} heteroatoms", "rdMolDescriptors.CalcNumHeteroatoms"),
+)
 
 
 class PooledFeatures:
@@ -113,7 +141,7 @@ class PooledFeatures:
         """Return a value of a column as a person would say it, such as "25 atoms"."""
         first = len(self.names_) - len(PROPERTIES) if self.properties else len(self.names_)
         if column >= first:
-            return PROPERTIES[column - first].text.format(value)
+            return PROPERTIES[column - first].words(value)
         nodes, edges = ("atoms", "bonds") if schema and schema.domain == "molecule" else ("nodes", "edges")
         if column < 2:
             return f"{np.expm1(value):.0f} {(nodes, edges)[column]}"
@@ -121,12 +149,8 @@ class PooledFeatures:
         many = nodes if of == "node" else edges
         feature, equal, of_value = name.partition(" = ")
         if equal:
-            words = f"have {feature} {of_value}"
-            if feature in ("atom", "label", "node label", "bond", "edge label"):
-                words = f"are {of_value}"
-            elif of_value in ("yes", "no"):
-                words = f"are {feature}" if of_value == "yes" else f"are not {feature}"
-            return f"{value:.0%} of the {many} {words}"
+            share = {0.0: "none", 1.0: "all"}.get(value, f"{value:.0%}")
+            return f"{share} of the {many} {_with_value(feature, of_value)}"
         feature, _, statistic = name.rpartition(" ")
         if statistic == "sum":
             value = float(np.sign(value) * np.expm1(abs(value)))
@@ -154,6 +178,18 @@ class PooledFeatures:
         if width != len(pooled.names_):
             raise ModelError(f"pooled features: expected {width} names, got {len(pooled.names_)}")
         return pooled
+
+
+def _with_value(feature: str, value: str) -> str:
+    """Return what is said of nodes or edges with a nominal value: "are O", "have 2 neighbors"."""
+    if feature in ("atom", "label", "node label", "bond", "edge label"):
+        return f"are {value}"
+    if value in ("yes", "no"):
+        return f"are {feature}" if value == "yes" else f"are not {feature}"
+    if feature in ("degree", "hydrogens"):
+        noun = "neighbor" if feature == "degree" else "hydrogen"
+        return f"have {value} {noun}{'' if value == '1' else 's'}"
+    return f"have {feature} {value}"
 
 
 def _rises(values: list[float]) -> bool:
@@ -201,3 +237,35 @@ def _pool(column: FloatArray, sizes: npt.NDArray[np.int64], values: list[float] 
     owner = np.repeat(np.arange(len(sizes)), np.asarray(sizes, dtype=np.int64))
     counts = np.bincount((owner * len(known) + code)[seen], minlength=len(sizes) * len(known))
     return np.asarray(counts.reshape(len(sizes), len(known)) / sizes[:, None])
+
+
+def molecule_properties(graphs: Sequence[Graph]) -> FloatArray:
+    """Return graphs × properties; zeros for a graph that RDKit does not take for a molecule."""
+    found = np.zeros((len(graphs), len(PROPERTIES)))
+    rd, functions = chem("Properties of molecules"), _functions()
+    with without_messages("Properties of molecules"):
+        for row, graph in enumerate(graphs):
+            molecule = _sanitized(rd, graph)
+            if molecule is not None:
+                found[row] = [function(molecule) for function in functions]
+    return np.round(found, 6)  # the last bits of a sum depend on the order of atoms
+
+
+@cache
+def _functions() -> list[Callable[[Any], float]]:
+    """Return the functions of RDKit that compute the properties."""
+    names = [one.function.split(".") for one in PROPERTIES]
+    return [
+        getattr(require(f"rdkit.Chem.{module}", "chem", "Properties of molecules"), name)
+        for module, name in names
+    ]
+
+
+def _sanitized(rd: Any, graph: Graph) -> Any:
+    """Return the molecule of a graph with rings and hybridization; None where RDKit refuses it."""
+    molecule = graph_molecule(graph)
+    try:
+        rd.SanitizeMol(molecule)
+    except (ValueError, RuntimeError):  # a piece of a molecule may have impossible valences
+        return None
+    return molecule if graph.n_nodes else None

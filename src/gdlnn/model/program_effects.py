@@ -74,7 +74,7 @@ def sides(model: Any, labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return labels; of a regressor whether each value is higher or lower than the training median."""
     if hasattr(model, "classes_"):
         return labels
-    return np.where(labels < np.median(model.training_labels_), SIDES[1], SIDES[0])
+    return np.where(labels < np.median(model.training_.labels), SIDES[1], SIDES[0])
 
 
 def _effects(model: GDLNNEstimator) -> FloatArray:

@@ -69,14 +69,8 @@ class Extreme(NamedTuple):
     def program(self, threshold: float, width: int, *, directed: bool) -> Program:
         """Return the program that a graph has if the column is above a threshold.
 
-        Parameters
-        ----------
-        threshold
-            Of the column; at `MISSING` or so near that no value lies below it, the quantity is open.
-        width
-            How many features nodes (edges) have.
-        directed
-            Whether edges have a direction.
+        At `MISSING`, or so near that no value lies below it, the quantity is open. `width` is the number of
+        features of nodes (edges).
         """
         intervals = [ANY] * width
         for position, value in self.values:
@@ -146,6 +140,8 @@ class Quantities:
         tables = {of: _table(graphs, of) for of in {column.of for column in self.columns}}
         for number, column in enumerate(self.columns):
             table, owner = tables[column.of]
+            if not len(table):  # without a row the number of features is unknown
+                continue
             values = column.sign * table[:, column.feature]
             there = np.isfinite(values)
             for position, value in column.values:

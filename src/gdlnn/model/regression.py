@@ -6,7 +6,7 @@ Each says what a column adds to the predicted value, exactly, and gives the arra
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -16,9 +16,8 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gdlnn.errors import ModelError
-from gdlnn.model.base import BaseEstimator, RegressorMixin
+from gdlnn.model.base import RegressorMixin, StoredHead, Tensors, check_shapes, joined_tensors, part_tensors
 from gdlnn.model.forest import Forest
-from gdlnn.model.head import Tensors, check_shapes
 from gdlnn.model.inputs import is_whole
 
 FloatArray = npt.NDArray[np.float64]
@@ -35,7 +34,7 @@ ROWS_PER_COLUMN = 10
 """Training rows for each column of a short table."""
 
 
-class RegressionHead(RegressorMixin, BaseEstimator, ABC):
+class RegressionHead(RegressorMixin, StoredHead):
     """A regressor of rows that explains itself and can be stored.
 
     Weights of rows are not called sample_weight, since a row of weight 2 is not the same as the row twice to
@@ -45,23 +44,6 @@ class RegressionHead(RegressorMixin, BaseEstimator, ABC):
     @abstractmethod
     def values(self, X: FloatArray) -> FloatArray:
         """Return the predicted value of every row."""
-
-    @abstractmethod
-    def contributions(
-        self, X: FloatArray, baseline: FloatArray, wanted: IntArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return what each column adds on the way from the baseline to each row, and what is left: nothing.
-
-        `wanted` is not used: there is one value.
-        """
-
-    @abstractmethod
-    def tensors(self) -> Tensors:
-        """Return what was learnt as arrays by name."""
-
-    @abstractmethod
-    def restore(self, tensors: Tensors, n_features: int) -> None:
-        """Set what was learnt; raise a ValueError where the arrays do not fit."""
 
     def predict(self, X: Any) -> FloatArray:
         """Return the predicted value of every row."""
@@ -73,11 +55,6 @@ class RegressionHead(RegressorMixin, BaseEstimator, ABC):
         """Check the rows and values of a fit."""
         X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr", y_numeric=True)
         return X.toarray() if issparse(X) else X, np.asarray(y, dtype=np.float64)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 class LinearSum(RegressionHead):
@@ -96,20 +73,15 @@ class LinearSum(RegressionHead):
         """Return the sum of every row."""
         return np.asarray(X @ self.coef_ + self.intercept_)
 
-    def contributions(
-        self,
-        X: FloatArray,
-        baseline: FloatArray,
-        wanted: IntArray,  # noqa: ARG002
-    ) -> tuple[FloatArray, FloatArray]:
+    def contributions(self, X: FloatArray, baseline: FloatArray, wanted: IntArray) -> FloatArray:  # noqa: ARG002
         """Return coefficient times difference from the baseline."""
-        return (X - baseline) * self.coef_, np.zeros(len(X))
+        return np.asarray((X - baseline) * self.coef_)
 
     def tensors(self) -> Tensors:
         """Return coefficients and constant."""
         return {"coef": self.coef_, "intercept": np.array([self.intercept_])}
 
-    def restore(self, tensors: Tensors, n_features: int) -> None:
+    def restore(self, tensors: Tensors, n_features: int, n_classes: int) -> None:  # noqa: ARG002
         """Set coefficients and constant."""
         check_shapes(tensors, {"coef": (n_features,), "intercept": (1,)}, np.float64)
         self.coef_, self.intercept_ = tensors["coef"], float(tensors["intercept"][0])
@@ -194,9 +166,9 @@ class ShortTableHead(LinearSum):
         self.selected_ = np.flatnonzero(self.coef_)
         return columns
 
-    def restore(self, tensors: Tensors, n_features: int) -> None:
+    def restore(self, tensors: Tensors, n_features: int, n_classes: int) -> None:
         """Set coefficients and constant."""
-        super().restore(tensors, n_features)
+        super().restore(tensors, n_features, n_classes)
         self.selected_ = np.flatnonzero(self.coef_)
 
 
@@ -241,30 +213,19 @@ class RidgeForestHead(RegressionHead):
         """Return the mean of both members."""
         return np.asarray((self.ridge_.values(X) + self.forest_.predict(X)[:, 0]) / 2)
 
-    def contributions(
-        self, X: FloatArray, baseline: FloatArray, wanted: IntArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def contributions(self, X: FloatArray, baseline: FloatArray, wanted: IntArray) -> FloatArray:
         """Average the terms of the sum and the Shapley values of the forest."""
-        ridge, left = self.ridge_.contributions(X, baseline, wanted)
-        return (ridge + self.forest_.contributions(X, baseline, wanted)) / 2, left
+        ridge, forest = (one.contributions(X, baseline, wanted) for one in (self.ridge_, self.forest_))
+        return np.asarray((ridge + forest) / 2)
 
     def tensors(self) -> Tensors:
         """Return the arrays of both members."""
-        parts: dict[str, Any] = {"ridge": self.ridge_, "forest": self.forest_}
-        return {
-            f"{part}.{name}": array
-            for part, member in parts.items()
-            for name, array in member.tensors().items()
-        }
+        return joined_tensors({"ridge": self.ridge_, "forest": self.forest_})
 
-    def restore(self, tensors: Tensors, n_features: int) -> None:
+    def restore(self, tensors: Tensors, n_features: int, n_classes: int) -> None:
         """Set the arrays of both members, which must fit the columns."""
-        parts: dict[str, dict[str, npt.NDArray[Any]]] = {"ridge": {}, "forest": {}}
-        for key, array in tensors.items():
-            part, _, name = key.partition(".")
-            parts[part][name] = array
         self.ridge_ = RidgeHead()
-        self.ridge_.restore(parts["ridge"], n_features)
-        self.forest_ = Forest.from_tensors(parts["forest"], n_features)
+        self.ridge_.restore(part_tensors(tensors, "ridge"), n_features, n_classes)
+        self.forest_ = Forest.from_tensors(part_tensors(tensors, "forest"), n_features)
         self.forest_.check(self.n_trees, 1)
         self.n_features_in_ = n_features

@@ -7,22 +7,24 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import has_fit_parameter
 
 from gdlnn.errors import ModelError
 from gdlnn.model.base import RegressorMixin
 from gdlnn.model.estimator import GDLNNEstimator, first_equal
 from gdlnn.model.inputs import Conversion, GraphsLike, as_labeled, as_weights
-from gdlnn.model.regression import LinearSum, RegressionHead, RidgeForestHead, RidgeHead, ShortTableHead
+from gdlnn.model.regression import LinearSum, RidgeForestHead, RidgeHead, ShortTableHead
 from gdlnn.model.representation import HalfWidth, ValueRepresentation
 from gdlnn.model.vocabulary import Neighborhoods, make_sources
 from gdlnn.progress import stage, stages
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gdlnn.graphs import GraphDataset
     from gdlnn.model.layer import Activation, GDLTransformer
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 _HEADS = {"auto": RidgeForestHead, "linear": RidgeHead, "scorecard": ShortTableHead}
 FOLDS = 5
 """Number of folds in which heads predict graphs that they were not trained on, for intervals."""
@@ -39,36 +41,22 @@ class GDLNNRegressor(RegressorMixin, GDLNNEstimator):
 
     Parameters
     ----------
-    vocabulary
-        Where programs come from: "neighborhoods" or ``Neighborhoods(...)``. "auto": neighborhoods.
     head
         "auto": the mean of a ridge regression and a forest on log(1 + count), see `RidgeForestHead`.
         "linear": a ridge regression on counts, so that the model is a table of what each place of a program
-        adds. "scorecard": such a table of at most 30 programs. Or any scikit-learn regressor.
-    structure
-        Whether degree and ring are added to the node features. "auto": if nodes have
-        labels only, and no such feature yet.
-    pooled
-        Whether the head also gets pooled features, see `PooledFeatures`. "auto": yes, but for "linear" and
-        "scorecard".
-    properties
-        Whether pooled features include properties of the whole molecule. "auto": for molecules that were
-        read from SMILES or the like.
-    ignore
-        Features of nodes and edges that are left out.
+        adds. "scorecard": such a table of at most 30 programs. Or any scikit-learn regressor. All but
+        "linear" and "scorecard" get pooled features.
     unit
         The unit of the target, for words.
-    checkpoint, random_state, n_jobs, verbose
-        As for `GDLNNClassifier`.
+    vocabulary, structure, pooled, properties, ignore, checkpoint, random_state, n_jobs, verbose
+        As in `GDLNNEstimator`.
 
     Attributes
     ----------
-    programs_, layer_, head_, medians_, schema_, reading_, provenance_
-        As for `GDLNNClassifier`.
-    training_labels_
-        The value of every training graph.
     half_width_
         Half the width of intervals by the similarity to the training graphs.
+    programs_, layer_, head_, schema_, training_, choice_, metrics_
+        As in `GDLNNEstimator`.
     """
 
     unit: str = ""
@@ -101,25 +89,18 @@ class GDLNNRegressor(RegressorMixin, GDLNNEstimator):
             self.layer_ = self._layer(train)
             table = self._table(train, sparse=False)
             with stage("training the head"):
-                self.head_.fit(table, values, **self._fitting(weights))
-            residuals = np.abs(values - self._cross_fitted(table, values, weights))
-            if isinstance(self.head_, ShortTableHead) and self.layer_.pooled_ is None:
-                self.programs_ = self.programs_.take(self.head_.drop_unselected())
-                self.layer_ = self._layer(train)
+                self.head_.fit(table, values, **self._fitting(table, weights))
+            residuals = np.abs(values - self._cross_fitted(table, values, weights, "measuring the error"))
+            self._keep_selected(train)
             self._record(train)
-            rows, similarity = self.domain_.training_similarity()
+            rows, similarity = self.training_.domain.training_similarity()
             self.half_width_ = _half_width(residuals[rows], similarity)
             self._record_choice(sources, training=type(self.head_).__name__)
         return self
 
     def make_head(self) -> Any:
         """Return an unfitted head with the settings it inherits from the regressor."""
-        head = self._chosen_head(_HEADS, "or a scikit-learn regressor")
-        if isinstance(head, RidgeForestHead):
-            head.n_jobs = self.n_jobs
-            if head.random_state is None:
-                head.random_state = self.random_state
-        return head
+        return self._chosen_head(_HEADS, "or a scikit-learn regressor")
 
     @property
     def activation(self) -> Activation:
@@ -130,33 +111,15 @@ class GDLNNRegressor(RegressorMixin, GDLNNEstimator):
         pooled = self.activation != "count"
         return self._make_layer(train, self.activation, by_default=pooled, quantities=False)
 
-    def _fitting(self, weights: FloatArray | None) -> dict[str, Any]:
-        """Return what the head is fitted with besides rows and values."""
-        if weights is None:
-            return {}
-        name = "row_weights" if isinstance(self.head_, RegressionHead) else "sample_weight"
-        if not has_fit_parameter(self.head_, name):
-            kind = type(self.head_).__name__
-            raise ModelError(f"fit: sample_weight: expected a head that takes weights of rows, got {kind}")
-        return {name: weights}
-
-    def _cross_fitted(self, table: FloatArray, values: FloatArray, weights: FloatArray | None) -> FloatArray:
-        """Return predictions of the training graphs, each by a head that was not trained on it."""
+    def _folds(self, targets: npt.NDArray[Any]) -> Iterator[tuple[IntArray, IntArray]]:
         from sklearn.model_selection import KFold
 
-        found = np.zeros(len(values))
-        n_folds = min(FOLDS, len(values))
-        folds = KFold(n_folds, shuffle=True, random_state=self.random_state)
-        for number, (inside, outside) in enumerate(folds.split(table), start=1):
-            with stage(f"measuring the error, fold {number} of {n_folds}"):
-                of_fold = None if weights is None else weights[inside]
-                head = self.make_head().fit(table[inside], values[inside], **self._fitting(of_fold))
-            found[outside] = head.predict(table[outside])
-        return found
+        n_folds = min(FOLDS, len(targets))
+        yield from KFold(n_folds, shuffle=True, random_state=self.random_state).split(targets)
 
     def _representation(self, **shared: Any) -> ValueRepresentation:
         outputs = self.head_outputs(shared["features"])
-        name = np.array([self.provenance_.get("label") or "value"])
+        name = np.array([self.training_.provenance.get("label") or "value"])
         return ValueRepresentation(outputs=outputs, classes=name, half_width=self.half_width_, **shared)
 
     def head_outputs(self, features: FloatArray) -> FloatArray:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from gdlnn.graphs import Graph
     from gdlnn.io.frames import Columns
     from gdlnn.model.base import GraphClassifier
-    from gdlnn.model.domain import Domain, DomainName
+    from gdlnn.model.domain import DomainName
     from gdlnn.model.threshold import Decision
-    from gdlnn.model.training_graphs import TrainingGraphs
+    from gdlnn.model.training_graphs import TrainingRecord
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -82,10 +82,8 @@ class Representation:
         The labels of the classes.
     decision
         The rule that decides a class from probabilities; None: the most probable class.
-    trained_on
-        The graphs that the model was trained on; None if unknown.
-    domain
-        The record of what training graphs are like; None if unknown.
+    training
+        The record of the training graphs; None if unknown.
     members
         The probabilities of each member of an ensemble, members × graphs × classes, or None.
     """
@@ -96,8 +94,7 @@ class Representation:
     outputs: FloatArray
     classes: npt.NDArray[Any]
     decision: Decision | None = None
-    trained_on: TrainingGraphs | None = None
-    domain: Domain | None = None
+    training: TrainingRecord | None = None
     members: FloatArray | None = None
     kind: ClassVar[type[Any]] = Prediction
 
@@ -127,9 +124,9 @@ class Representation:
     @cached_property
     def in_training(self) -> list[bool | None]:
         """Whether the model was trained on each graph; None if unknown."""
-        if self.trained_on is None:
+        if self.training is None:
             return [None] * len(self)
-        return list(self.trained_on.contains(self.graphs).tolist())
+        return list(self.training.graphs.contains(self.graphs).tolist())
 
     @cached_property
     def uncertainty(self) -> list[float | None]:
@@ -145,9 +142,9 @@ class Representation:
     @cached_property
     def domains(self) -> list[DomainAnswer]:
         """Whether each graph is like the training graphs, and why not."""
-        if self.domain is None:
+        if self.training is None:
             return [DomainAnswer(None, "", None, None)] * len(self)
-        return self.domain.judge(self.graphs, self.matches)
+        return self.training.domain.judge(self.graphs, self.matches)
 
     def predictions(self) -> list[Any]:
         """Return the `Prediction` for every graph, as plain values."""
@@ -174,6 +171,12 @@ class Representation:
 
     def _repr_html_(self) -> str:
         return html_table(self.columns(), f"Predictions of {len(self)} graphs")
+
+    def threshold(self, code: int) -> float:
+        """Return the probability of a class above which it is predicted."""
+        if self.decision is None:
+            return 0.5
+        return self.decision.threshold if code == self.decision.code else 1 - self.decision.threshold
 
     def take(self, rows: Sequence[int]) -> Self:
         """Return the representation of some of the graphs."""
@@ -318,12 +321,7 @@ class AddedColumn(NamedTuple):
     def cell(self, own: Mapping[str, Any], predictions: Mapping[str, Prediction]) -> Any:
         """Return the cell of a row; probabilities have four significant digits.
 
-        Parameters
-        ----------
-        own
-            ``row``, ``id``, ``smiles`` and ``reason``.
-        predictions
-            The predictions by model; empty for a row that was not read.
+        `own` has ``row``, ``id``, ``smiles`` and ``reason``. A row that was not read has no `predictions`.
         """
         if self.model is None:
             return own[self.value]
@@ -348,13 +346,8 @@ def reason_of(predictions: Iterable[Prediction]) -> str:
 def added_columns(data: BatchedInput, classes: Mapping[str, Sequence[Any] | None]) -> list[AddedColumn]:
     """Return the columns that predicting adds to an input.
 
-    Parameters
-    ----------
-    data
-        The input.
-    classes
-        The classes of each model, None for a regressor, by the label that it is for; one model alone has the
-        empty name.
+    `classes` has those of each model, None for a regressor, by the label that it is for; one model alone has
+    the empty name.
     """
     found = [AddedColumn("row", "row")]
     if data.id != "id" and (data.id or data.smiles is None):

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gdlnn.graphs import GraphDataset
+    from gdlnn.model.base import Tensors
     from gdlnn.model.classifier import GDLNNClassifier
-    from gdlnn.model.head import Tensors
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -120,9 +120,9 @@ class ScorecardHead(AdditiveHead):
         self.selected_ = np.arange(len(chosen))
         return columns
 
-    def restore(self, tensors: Tensors, n_features: int, classes: npt.NDArray[Any]) -> None:
+    def restore(self, tensors: Tensors, n_features: int, n_classes: int) -> None:
         """Set coefficients and constants."""
-        super().restore(tensors, n_features, classes)
+        super().restore(tensors, n_features, n_classes)
         self.selected_ = np.flatnonzero(self.coef_.any(axis=0))
 
 
@@ -147,9 +147,8 @@ def _grow(table: csc_array, y: FloatArray, most: int) -> Any:
     transposed = table.T.tocsr()
     squared = transposed.multiply(transposed).tocsr()
     marks = np.asarray((squared - transposed).multiply(squared - transposed).sum(axis=1)).reshape(-1) == 0
-    allowed = (counts >= least) & (
-        (counts <= len(y) - least) | ~marks
-    )  # of zeros and ones both must be there
+    # Of zeros and ones both must be there.
+    allowed = (counts >= least) & ((counts <= len(y) - least) | ~marks)
     for _ in range(most):
         chances = 1 / (1 + np.exp(-_scores(table, card)))
         spread = chances * (1 - chances)

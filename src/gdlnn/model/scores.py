@@ -1,4 +1,4 @@
-"""Scores with 95 % intervals, of all classes together and of each, in the order in which to read them.
+"""Scores with 95 % intervals, of classes in the order in which to read them, and of predicted values.
 
 Shares of graphs (accuracy, recall, precision) have Wilson's interval. All others have percentiles of a
 bootstrap: the graphs are drawn with replacement, as many of each class as there are, `RESAMPLES` times from a
@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import bootstrap
+from scipy.stats import bootstrap, rankdata
 
 from gdlnn.graphs.schema import label_codes
 
@@ -37,6 +37,7 @@ NAMES = {
     "pr_auc": "PR-AUC",
     "mcc": "MCC",
 }
+VALUE_NAMES = {"rmse": "RMSE", "mae": "MAE", "r2": "R²", "spearman": "Spearman", "inside": "in the interval"}
 ORDER = ("accuracy", "balanced_accuracy", "roc_auc", "pr_auc", "mcc")
 ORDER_WITH_RARE = ("roc_auc", "pr_auc", "balanced_accuracy", "mcc", "accuracy")
 Statistic = Callable[[FloatArray], FloatArray]
@@ -88,16 +89,8 @@ def classification_scores(
     predicted
         The predicted labels; by default the most probable ones.
     """
-    scores, _, _ = _scores(np.asarray(y), probabilities, classes, predicted, None)
+    scores, *_ = _scores(np.asarray(y), probabilities, classes, predicted, None)
     return {name: scores[name] for name in ("n", *METRICS)}
-
-
-class _Codes(NamedTuple):
-    """True and predicted labels as positions in a list of all labels."""
-
-    labels: list[Any]
-    true: IntArray
-    predicted: IntArray
 
 
 def _scores(
@@ -106,16 +99,17 @@ def _scores(
     classes: npt.NDArray[Any],
     predicted: npt.NDArray[Any] | None,
     rare: int | None,
-) -> tuple[dict[str, Any], dict[str, Statistic], _Codes]:
+) -> tuple[dict[str, Any], dict[str, Statistic], list[Any], IntArray, IntArray]:
     """Return the scores, functions that give them for weighted graphs, and the labels as numbers."""
     if predicted is None:
         predicted = classes[probabilities.argmax(axis=1)]
     labels = [*classes.tolist(), *(label for label in np.unique(truth).tolist() if label not in classes)]
-    codes = _Codes(labels, label_codes(truth, labels), label_codes(predicted, labels))
-    statistics = _statistics(codes.true, codes.predicted, probabilities, rare)
+    own, given = label_codes(truth, labels), label_codes(predicted, labels)
+    statistics = _statistics(own, given, probabilities, rare)
     values = {name: float(of(np.ones((1, len(truth))))[0]) for name, of in statistics.items()}
     scores = {name: None if np.isnan(value) else value for name, value in values.items()}
-    return {"n": len(truth), "accuracy": float((predicted == truth).mean()), **scores}, statistics, codes
+    accuracy = float((predicted == truth).mean())
+    return {"n": len(truth), "accuracy": accuracy, **scores}, statistics, labels, own, given
 
 
 def score_intervals(
@@ -129,14 +123,8 @@ def score_intervals(
 
     Parameters
     ----------
-    y
-        The true labels.
-    probabilities
-        The probabilities of the classes, one row per graph.
-    classes
-        The label of each column of `probabilities`.
-    predicted
-        The predicted labels; by default the most probable ones.
+    y, probabilities, classes, predicted
+        As for `classification_scores`.
     counts
         The labels and how many training graphs have each; by default those of `y`. They say which class is
         the rarer of two, whose PR-AUC is given; of more classes it is the mean over all.
@@ -148,16 +136,13 @@ def score_intervals(
     """
     truth = np.asarray(y)
     rare = _rarer_column(classes, truth, counts)
-    found, statistics, codes = _scores(truth, probabilities, classes, predicted, rare)
-    right = int((codes.true == codes.predicted).sum())
+    found, statistics, labels, own, given = _scores(truth, probabilities, classes, predicted, rare)
     found["intervals"] = {
-        "accuracy": list(wilson(right, len(truth))),
-        **_intervals(codes.true, statistics, found),
+        "accuracy": list(wilson(int((own == given).sum()), len(truth))),
+        **_intervals(own, statistics, found),
     }
-    found["rare_class"] = None if rare is None else codes.labels[rare]
-    found["classes"] = [
-        _of_class(label, codes.true == i, codes.predicted == i) for i, label in enumerate(codes.labels)
-    ]
+    found["rare_class"] = None if rare is None else labels[rare]
+    found["classes"] = [_of_class(label, own == i, given == i) for i, label in enumerate(labels)]
     return found
 
 
@@ -189,14 +174,7 @@ def majority_scores(
 ) -> dict[str, Any]:
     """Return the scores of always predicting the most frequent training label, without intervals.
 
-    Parameters
-    ----------
-    y
-        The true labels.
-    classes
-        The labels of the model.
-    counts
-        The labels and how many training graphs have each.
+    `counts` has the labels and how many training graphs have each.
     """
     commonest = max(counts, key=lambda pair: pair[1])[0]
     truth = np.asarray(y)
@@ -385,3 +363,71 @@ class _Curve:
         found = np.cumsum(hits, axis=1)
         precision = found / np.maximum(found + np.cumsum(others, axis=1), 1.0)
         return np.asarray((hits * precision).sum(axis=1) / hits.sum(axis=1))
+
+
+# --- predicted values ---------------------------------------------------------------------------------------
+
+
+def value_scores(y: FloatArray, predicted: FloatArray, intervals: FloatArray | None = None) -> dict[str, Any]:
+    """Return scores with intervals by bootstrap; None where a score is not defined.
+
+    Parameters
+    ----------
+    y, predicted
+        Measured and predicted values.
+    intervals
+        The bounds of the intervals of the predictions, for the share of values inside.
+    """
+    rng = np.random.default_rng(0)
+    rows = np.vstack([np.arange(len(y)), rng.integers(0, len(y), (RESAMPLES, len(y)))])
+    truth, said = y[rows], predicted[rows]
+    errors = said - truth
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = truth.var(axis=1)
+        found = {
+            "rmse": np.sqrt((errors**2).mean(axis=1)),
+            "mae": np.abs(errors).mean(axis=1),
+            "r2": 1 - (errors**2).mean(axis=1) / np.where(spread > 0, spread, np.nan),
+            "spearman": _correlations(_ranks(truth), _ranks(said)),
+        }
+        if intervals is not None:
+            within = (intervals[:, 0] <= y) & (y <= intervals[:, 1])
+            found["inside"] = within[rows].mean(axis=1)
+    scores: dict[str, Any] = {"n": len(y), "intervals": {}}
+    for name, values in found.items():
+        known = np.isfinite(values[0])
+        scores[name] = float(values[0]) if known else None
+        drawn = values[1:][np.isfinite(values[1:])]
+        bounds = np.quantile(drawn, (0.025, 0.975)).tolist() if known and len(drawn) and len(y) > 1 else None
+        scores["intervals"][name] = bounds
+    return scores
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    return np.asarray(rankdata(values, axis=1))
+
+
+def _correlations(a: FloatArray, b: FloatArray) -> FloatArray:
+    a, b = a - a.mean(axis=1, keepdims=True), b - b.mean(axis=1, keepdims=True)
+    return np.asarray((a * b).sum(axis=1) / np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1)))
+
+
+def value_report(
+    y: npt.NDArray[Any], predicted: FloatArray, training: FloatArray, intervals: FloatArray | None = None
+) -> dict[str, Any]:
+    """Return the scores of a model, and those of always predicting the mean of the training values."""
+    truth = np.asarray(y, dtype=np.float64)
+    mean = value_scores(truth, np.full(len(truth), training.mean()))
+    return {"model": value_scores(truth, predicted, intervals), "mean": mean}
+
+
+def value_score_lines(title: str, found: Mapping[str, Any], unit: str) -> Iterator[str]:
+    """Give the scores of `value_report` as lines of text."""
+    yield f"{title}{f', in {unit}' if unit else ''} (95 % interval; always the training mean):"
+    for name, text in VALUE_NAMES.items():
+        value, bounds = found["model"].get(name), found["model"]["intervals"].get(name)
+        if value is None:
+            continue
+        between = f" ({bounds[0]:.3f} to {bounds[1]:.3f})" if bounds else ""
+        mean = found["mean"].get(name)
+        yield f"  {text:16}{value:.3f}{between}{'' if mean is None else f'; {mean:.3f}'}"

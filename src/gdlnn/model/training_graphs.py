@@ -1,10 +1,10 @@
-"""What a model was trained on: salted hashes of its graphs, and the values of their nominal features."""
+"""What a model was trained on: labels, where the graphs come from, and salted hashes of them."""
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import logging
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,18 +20,17 @@ from gdlnn.graphs.identity import (
     mix64,
     refined_colors,
 )
-from gdlnn.graphs.molecules import hidden_by_default
+from gdlnn.graphs.molecules import MoleculeReader, hidden_by_default
+from gdlnn.model.domain import HASH, Domain, TrainingValues, packed, unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from gdlnn.graphs import Feature, Graph, GraphDataset, Schema
+    from gdlnn.graphs import Graph, GraphDataset, Schema
+    from gdlnn.mining import ProgramSet
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 Hashes = npt.NDArray[np.uint64]
-_HASH = np.dtype("<u8")
 SALT_BYTES = 16
 SCREEN_ROUNDS = 3
 """The radius around each node that the screening hash covers."""
@@ -60,7 +59,7 @@ class TrainingGraphs:
 
     def __init__(self, hashes: Hashes, screens: Hashes, salt: bytes, columns: Columns) -> None:
         self._hashes, self._screens, self._salt, self._columns = hashes, screens, salt, columns
-        self._mask = np.frombuffer(salt[: _HASH.itemsize], dtype=_HASH)
+        self._mask = np.frombuffer(salt[: HASH.itemsize], dtype=HASH)
 
     @classmethod
     def of(cls, train: GraphDataset, validation: GraphDataset | None = None) -> TrainingGraphs:
@@ -68,7 +67,7 @@ class TrainingGraphs:
         parts = [train, *([] if validation is None else [validation])]
         prints = "".join(fingerprint(part.graphs) for part in parts)
         salt = hashlib.sha256(f"gdlnn seen graphs {prints}".encode()).digest()[:SALT_BYTES]
-        none = np.zeros(0, dtype=_HASH)
+        none = np.zeros(0, dtype=HASH)
         empty = cls(none, none, salt, _columns(train.schema, train.n_node_features, train.n_edge_features))
         graphs = [graph for part in parts for graph in part.graphs]
         return cls(np.unique(empty._hash(graphs)), np.unique(empty._screen(graphs)), salt, empty._columns)
@@ -84,10 +83,10 @@ class TrainingGraphs:
         return mix64(color_sums(*refined_colors(graphs, SCREEN_ROUNDS, self._columns)) ^ self._mask)
 
     def _hash(self, graphs: Iterable[Graph]) -> Hashes:
-        return np.frombuffer(b"".join(self._digest(graph) for graph in graphs), dtype=_HASH)
+        return np.frombuffer(b"".join(self._digest(graph) for graph in graphs), dtype=HASH)
 
     def _digest(self, graph: Graph) -> bytes:
-        digest = hashlib.blake2b(digest_size=_HASH.itemsize, key=self._salt)
+        digest = hashlib.blake2b(digest_size=HASH.itemsize, key=self._salt)
         for part in self._form(graph):  # the numbers of nodes, edges and features come first
             digest.update(part if isinstance(part, bytes) else repr(part).encode())
         return digest.digest()
@@ -103,32 +102,17 @@ class TrainingGraphs:
 
     def to_json(self) -> dict[str, Any]:
         """Return salt and hashes as plain JSON values."""
-        hashes, screens = (
-            base64.b64encode(values.astype(_HASH).tobytes()).decode()
-            for values in (self._hashes, self._screens)
-        )
-        return {"salt": self._salt.hex(), "hashes": hashes, "screens": screens}
+        return {"salt": self._salt.hex(), "hashes": packed(self._hashes), "screens": packed(self._screens)}
 
     @classmethod
     def from_json(
         cls, data: Mapping[str, Any], schema: Schema | None, widths: tuple[int, int]
     ) -> TrainingGraphs:
-        """Build it from what `to_json` gave.
-
-        Parameters
-        ----------
-        data
-            Salt and hashes.
-        schema, widths
-            The schema of the training graphs, and how many features their nodes and edges have.
-        """
-        hashes, screens = (
-            np.frombuffer(base64.b64decode(data[name], validate=True), dtype=_HASH)
-            for name in ("hashes", "screens")
-        )
+        """Build it from what `to_json` gave; `widths` says how many features nodes and edges have."""
+        hashes, screens = (unpacked(data[name], "seen") for name in ("hashes", "screens"))
         salt = bytes.fromhex(data["salt"])
-        if any((values[1:] <= values[:-1]).any() for values in (hashes, screens)) or len(salt) != SALT_BYTES:
-            raise ModelError("seen: expected a salt and sorted hashes")
+        if len(salt) != SALT_BYTES:
+            raise ModelError(f"seen: expected a salt of {SALT_BYTES} bytes, got {len(salt)}")
         return cls(hashes, screens, salt, _columns(schema, *widths))
 
 
@@ -154,75 +138,55 @@ def report_missing(data: GraphDataset) -> None:
             logger.warning("%d missing values in %s: they satisfy no condition", counts[column], name)
 
 
-class TrainingValues:
-    """The values of nominal features in training; others match no condition and are reported once.
+@dataclass(eq=False)
+class TrainingRecord:
+    """What a model knows of its training graphs.
 
-    Parameters
+    Attributes
     ----------
-    values
-        For each nominal feature: "node" or "edge", its column, its name, and its values.
+    labels
+        The label or value of every graph, in the order of the supports of the programs.
+    reading
+        How the molecules were converted to graphs, or None.
+    provenance
+        How the table was read and split, see `GraphDataset`; a report repeats it.
+    graphs
+        Which graphs they are.
+    domain
+        What they are like.
     """
 
-    def __init__(self, values: Sequence[tuple[str, int, Feature, FloatArray]]) -> None:
-        self._values = list(values)
-        self._reported: set[tuple[str, float]] = set()
+    labels: npt.NDArray[Any]
+    reading: MoleculeReader | None
+    provenance: dict[str, Any]
+    graphs: TrainingGraphs
+    domain: Domain
 
     @classmethod
-    def of(cls, train: GraphDataset) -> TrainingValues:
-        """Return the values of a training set."""
-        found = []
-        for of, features, tables in (
-            ("node", train.schema.node if train.schema else (), [g.node_features for g in train.graphs]),
-            ("edge", train.schema.edge if train.schema else (), [g.edge_features for g in train.graphs]),
-        ):
-            for column, feature in enumerate(features):
-                if feature.kind == "nominal":
-                    known = [np.unique(table[:, column]) for table in tables if len(table)]
-                    values = np.unique(np.concatenate(known or [np.zeros(0)]))
-                    found.append((of, column, feature, values[~np.isnan(values)]))
-        return cls(found)
+    def of(cls, train: GraphDataset, validation: GraphDataset | None, programs: ProgramSet) -> TrainingRecord:
+        """Record the graphs that a model with these programs is trained on."""
+        graphs = TrainingGraphs.of(train, validation)
+        domain = Domain.of(train, programs)
+        return cls(np.asarray(train.y), train.reading, dict(train.provenance), graphs, domain)
 
-    def new_values(self, graphs: Sequence[Graph]) -> Iterator[tuple[str, Feature, IntArray, float]]:
-        """Give the values that no training graph had: "node" or "edge", feature, graphs with it, value."""
-        for of in ("node", "edge") if graphs and self._values else ():
-            tables = [getattr(graph, f"{of}_features") for graph in graphs]
-            full = [i for i, table in enumerate(tables) if len(table)]
-            if not full:
-                continue
-            whole = np.concatenate([tables[i] for i in full])
-            for kind, column, feature, known in self._values:
-                if kind != of:
-                    continue
-                values = whole[:, column]
-                strange = ~among(values, known) & ~np.isnan(values)
-                if strange.any():
-                    owner = np.repeat(full, [len(tables[i]) for i in full])
-                    for value in np.unique(values[strange]).tolist():
-                        yield of, feature, np.unique(owner[values == value]), value
-
-    def report_new(self, graphs: Sequence[Graph]) -> None:
-        """Warn of values that no training graph had; each is reported once."""
-        fresh: dict[tuple[str, str], list[str]] = {}
-        for of, feature, _, value in self.new_values(graphs):
-            if (f"{of} {feature.name}", value) not in self._reported:
-                self._reported.add((f"{of} {feature.name}", value))
-                fresh.setdefault((of, feature.name), []).append(feature.value_name(value))
-        for (of, name), values in fresh.items():
-            logger.warning(
-                "%s feature %r: no training graph has %s; no condition on it matches there",
-                *(of, name, ", ".join(values[:10])),
-            )
-
-    def to_json(self) -> list[Any]:
-        """Return the values as plain JSON values."""
-        return [[of, column, values.tolist()] for of, column, _, values in self._values]
+    def to_json(self) -> dict[str, Any]:
+        """Return all but the labels as plain JSON values."""
+        return {
+            "reading": None if self.reading is None else self.reading.to_json(),
+            "provenance": self.provenance,
+            "seen_values": self.domain.values.to_json(),
+            "seen": self.graphs.to_json(),
+            "domain": self.domain.to_json(),
+        }
 
     @classmethod
-    def from_json(cls, data: Sequence[Any], schema: Schema | None) -> TrainingValues:
-        """Build it from what `to_json` gave, with the names of a schema."""
-        return cls(
-            [
-                (of, int(column), getattr(schema, of)[column], np.array([float(value) for value in values]))
-                for of, column, values in data
-            ]
-        )
+    def from_json(
+        cls, data: Mapping[str, Any], labels: npt.NDArray[Any], programs: ProgramSet, schema: Schema | None
+    ) -> TrainingRecord:
+        """Build it from what `to_json` gave."""
+        reading = None if data["reading"] is None else MoleculeReader.from_json(data["reading"])
+        widths = programs.info.n_node_features, programs.info.n_edge_features
+        graphs = TrainingGraphs.from_json(data["seen"], schema, widths)
+        values = TrainingValues.from_json(data["seen_values"], schema)
+        domain = Domain.from_json(data["domain"], programs, values, schema)
+        return cls(labels, reading, dict(data["provenance"]), graphs, domain)

@@ -1,7 +1,6 @@
 """Vocabulary: the sources of a model's programs, and how they are merged into columns.
 
-A source is an object with `find`, from training graphs to sets of programs, and `columns`, from these sets to
-one. `Neighborhoods` takes the surroundings of nodes, `Mined` searches with the labels.
+`Neighborhoods` takes the surroundings of nodes, `Mined` searches with the labels.
 """
 
 from __future__ import annotations
@@ -20,32 +19,26 @@ from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.mining import ProgramSet, mine, neighborhoods
 from gdlnn.mining.neighborhood_programs import LEVELS, least_support
 from gdlnn.mining.program_set import MinedProgram, smallest_of_equals, support_keys, support_matrix
-from gdlnn.mining.settings import STEP_BUDGET, resolved_epsilon
+from gdlnn.mining.settings import STEP_BUDGET
 from gdlnn.model.base import BaseEstimator
 from gdlnn.model.quantities import Quantities
 from gdlnn.progress import stage
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from gdlnn.graphs import GraphDataset
     from gdlnn.mining.settings import Nominal, Strategy, Targets
 
-Epsilon = float | str
-Epsilons = Epsilon | Sequence[Epsilon]
 SEARCH_PARAMETERS = (
-    *("strategy", "connected", "targets", "min_support", "ignore", "nominal", "step_budget"),
+    *("epsilon", "strategy", "connected", "targets", "min_support", "ignore", "nominal", "step_budget"),
 )
 """The parameters that a source passes on to `mine`."""
-AUTO_EPSILONS: tuple[Epsilon, ...] = (0.1, 1, "1%")
-"""The values of ``epsilon="auto"``: for programs from the most exact to the most general."""
 LABEL_EPSILON = 1.0
 """ε of the scores of programs that were found without labels."""
 MOST_COLUMNS = 10_000
 """Maximum number of neighborhoods that become columns."""
-MANY_GRAPHS = 2000
-"""With more training graphs, "auto" omits the last ε, which then takes longer than the others."""
 logger = logging.getLogger(__name__)
 
 
@@ -66,9 +59,8 @@ class Mined(BaseEstimator):
     Parameters
     ----------
     epsilon
-        ε of the score, or a percentage of the training graphs such as ``"1%"``, or several, whose programs
-        are combined. A larger ε favours programs with more support. "auto": 0.1, 1 and 1 %, without the last
-        beyond 2,000 training graphs.
+        ε of the score, or a percentage of the training graphs such as ``"1%"``. A larger ε favours programs
+        with more support.
     k
         How many programs to keep: a number, a fraction of the training graphs, or None for all.
     per_label
@@ -82,7 +74,7 @@ class Mined(BaseEstimator):
         Passed on to `mine`.
     """
 
-    epsilon: Epsilons = "auto"
+    epsilon: float | str = 1.0
     k: float | None = None
     per_label: bool = False
     merge_equal: bool = False
@@ -94,16 +86,44 @@ class Mined(BaseEstimator):
     nominal: Nominal = "value"
     step_budget: int = STEP_BUDGET
 
-    def find(self, train: GraphDataset, run: RunOptions) -> list[ProgramSet]:
-        """Mine once for each ε."""
+    def find(self, train: GraphDataset, run: RunOptions) -> ProgramSet:
+        """Return the programs that become columns."""
+        return self.columns(self.search(train, run))
+
+    def search(self, train: GraphDataset, run: RunOptions) -> ProgramSet:
+        """Mine the training graphs; with a checkpoint folder, the search resumes from its file there."""
         options = {name: getattr(self, name) for name in SEARCH_PARAMETERS}
         options["ignore"] = (*ignored_features(self.ignore, train), *run.ignore)
-        return mine_epsilons(train, self.epsilon, options, run)
+        file = None
+        if run.checkpoint is not None:
+            file = Path(run.checkpoint, f"epsilon-{str(self.epsilon).strip().replace('%', '-percent')}.jsonl")
+            file.parent.mkdir(parents=True, exist_ok=True)
+        with stage(f"mining, ε = {self.epsilon}"):
+            programs = mine(
+                train,
+                checkpoint=file,
+                random_state=run.random_state,
+                n_jobs=run.n_jobs,
+                verbose=run.verbose,
+                **options,
+            )
+        logger.info("ε = %s: %d programs from %d graphs", self.epsilon, len(programs), len(train))
+        if programs.stopped_by == "interrupt":
+            raise KeyboardInterrupt
+        return programs
 
-    def columns(self, sets: Sequence[ProgramSet]) -> ProgramSet:
-        """Return the programs that become columns: the k best of the union of the sets."""
-        merged = merged_columns(sets, merge_equal=self.merge_equal)
-        return merged if self.k is None else merged.top(self.k, per_label=self.per_label)
+    def columns(self, programs: ProgramSet) -> ProgramSet:
+        """Return the k best programs, one for each canonical form.
+
+        A program that was mined for several labels keeps the label of the higher score.
+        """
+        columns = _merged(programs, programs.programs, lambda item: (not item.complete, -item.score))
+        if self.merge_equal:
+            keys = support_keys(columns.supports)
+            columns = _merged(
+                columns, keys, lambda item: (-item.score, len(item.program.nodes), len(item.program.edges))
+            )
+        return columns if self.k is None else columns.top(self.k, per_label=self.per_label)
 
 
 @dataclass(eq=False, repr=False)
@@ -112,7 +132,7 @@ class Neighborhoods(BaseEstimator):
 
     Parameters
     ----------
-    radius, levels, coarse, min_support, ignore
+    radius, levels, min_support, ignore
         Passed on to `neighborhoods`.
     max_programs
         Maximum number of programs; those that match most graphs are kept.
@@ -120,23 +140,18 @@ class Neighborhoods(BaseEstimator):
 
     radius: int = 3
     levels: Sequence[str] = LEVELS
-    coarse: str | None = None
     min_support: int | Literal["auto"] = "auto"
     ignore: Sequence[str] | Literal["auto"] = "auto"
     max_programs: int | None = MOST_COLUMNS
 
-    def find(self, train: GraphDataset, run: RunOptions) -> list[ProgramSet]:
+    def find(self, train: GraphDataset, run: RunOptions) -> ProgramSet:
         """Find the neighborhoods; structure features have already been added if requested."""
         ignore = (*ignored_features(self.ignore, train), *run.ignore)
         options = {**self.get_params(deep=False), "ignore": ignore}
         with stage("finding neighborhoods"):
             found = neighborhoods(train, structure=False, n_jobs=run.n_jobs, **options)
             found = with_thresholds(found, train, ignore)
-            return [found if train.y is None else labeled(found, train)]
-
-    def columns(self, sets: Sequence[ProgramSet]) -> ProgramSet:
-        """Return the programs that become columns: all of them."""
-        return union(sets)
+            return found if train.y is None else labeled(found, train)
 
 
 def ignored_features(ignore: Sequence[str] | Literal["auto"], train: GraphDataset) -> Sequence[str]:
@@ -161,10 +176,10 @@ def with_thresholds(programs: ProgramSet, train: GraphDataset, ignore: Sequence[
             one = quantities.columns[column]
             width = info.n_node_features if one.of == "node" else info.n_edge_features
             program = one.program(threshold, width, directed=info.directed)
-            items.append(MinedProgram(program, None, 0.0, len(matched), matched, 0, True))
+            items.append(MinedProgram(program, None, 0.0, len(matched)))
             rows.append(matched)
     supports = hstack([programs.supports, support_matrix(rows, len(train))], format="csc")
-    joined = ProgramSet([*programs, *items], supports, info, programs.stats)
+    joined = ProgramSet([*programs, *items], supports, info)
     return joined.take(smallest_of_equals(joined.programs, joined.supports))
 
 
@@ -181,7 +196,7 @@ def labeled(programs: ProgramSet, train: GraphDataset) -> ProgramSet:
     for column, item in enumerate(programs):
         score = float(matched[best[column], column] / (item.n_matched + LABEL_EPSILON))
         items.append(replace(item, label=classes[best[column]].item(), score=score))
-    return ProgramSet(items, programs.supports, programs.info, programs.stats)
+    return ProgramSet(items, programs.supports, programs.info)
 
 
 Source = Mined | Neighborhoods
@@ -202,95 +217,12 @@ def make_sources(vocabulary: Any) -> list[Source]:
     raise ModelError(f"vocabulary: expected {expected}, got {vocabulary!r}")
 
 
-# --- mining -----------------------------------------------------------------------------------------------
-
-
-def listed_epsilons(epsilon: Epsilons, n_graphs: int) -> list[Epsilon]:
-    """Return the ε to mine with; of those that resolve to the same number the first is kept."""
-    if isinstance(epsilon, str) and epsilon == "auto":
-        epsilon = AUTO_EPSILONS if n_graphs <= MANY_GRAPHS else AUTO_EPSILONS[:-1]
-    given: list[Epsilon] = [epsilon] if isinstance(epsilon, str | float | int) else list(epsilon)
-    if not given:
-        raise ModelError("epsilon: expected a number, a percentage or several of them, got none")
-    distinct: dict[float, Epsilon] = {}
-    for value in given:
-        distinct.setdefault(resolved_epsilon(value, n_graphs), value)
-    return list(distinct.values())
-
-
-def mine_epsilons(
-    train: GraphDataset, epsilon: Epsilons, options: Mapping[str, Any], run: RunOptions
-) -> list[ProgramSet]:
-    """Mine once for each ε; with a checkpoint folder, each run resumes from its own file there."""
-    folder = None if run.checkpoint is None else Path(run.checkpoint)
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-    sets = []
-    for value in listed_epsilons(epsilon, len(train)):
-        file = None if folder is None else folder / checkpoint_name(value)
-        with stage(f"mining, ε = {value}"):
-            programs = mine(
-                train,
-                epsilon=value,
-                checkpoint=file,
-                random_state=run.random_state,
-                n_jobs=run.n_jobs,
-                verbose=run.verbose,
-                **options,
-            )
-        logger.info("ε = %s: %d programs from %d graphs", value, len(programs), len(train))
-        sets.append(programs)
-        if programs.stopped_by == "interrupt":
-            raise KeyboardInterrupt
-    return sets
-
-
-def checkpoint_name(epsilon: Epsilon) -> str:
-    """Return the name of the checkpoint file of one ε."""
-    return f"epsilon-{str(epsilon).strip().replace('%', '-percent')}.jsonl"
-
-
-# --- columns ----------------------------------------------------------------------------------------------
-
-
 def union(sets: Sequence[ProgramSet]) -> ProgramSet:
     """Return the programs of several sources, of those that match the same training graphs the smallest."""
-    if len(sets) == 1:
-        return sets[0]
-    joined = _joined(sets, {"sources": [programs.info.settings for programs in sets]})
-    return joined.take(smallest_of_equals(joined.programs, joined.supports))
-
-
-def merged_columns(sets: Sequence[ProgramSet], *, merge_equal: bool = False) -> ProgramSet:
-    """Return the union of sets of programs, one for each canonical form.
-
-    Scores of different ε are not comparable, so all are rescored with the ε of the first set. A program that
-    was mined for several labels keeps the label of the higher score; its targets are those of all sources.
-
-    Parameters
-    ----------
-    sets
-        Programs mined from the same graphs.
-    merge_equal
-        Also keep only one program per set of matched training graphs: the one with the fewest nodes.
-    """
-    epsilons = [float(programs.info.settings.get("epsilon", 0.1)) for programs in sets]
-    rescored = [_rescored(programs, own, epsilons[0]) for programs, own in zip(sets, epsilons, strict=True)]
-    settings = sets[0].info.settings if sets else {}
-    joined = _joined(rescored, {**settings, **({"epsilons": epsilons} if len(sets) > 1 else {})})
-    columns = _merged(joined, joined.programs, lambda item: (not item.complete, -item.score))
-    if merge_equal:
-        keys = support_keys(columns.supports)
-        columns = _merged(
-            columns, keys, lambda item: (-item.score, len(item.program.nodes), len(item.program.edges))
-        )
-    return columns
-
-
-def _joined(sets: Sequence[ProgramSet], settings: dict[str, Any]) -> ProgramSet:
-    """Return all programs of several sets, which must have been mined from the same graphs."""
     if not sets:
         raise ModelError("programs: expected at least one set of programs, got none")
+    if len(sets) == 1:
+        return sets[0]
     for what in ("n_graphs", "label_counts", "directed", "n_node_features", "n_edge_features", "fingerprint"):
         for programs in sets:
             expected, got = getattr(sets[0].info, what), getattr(programs.info, what)
@@ -299,32 +231,19 @@ def _joined(sets: Sequence[ProgramSet], settings: dict[str, Any]) -> ProgramSet:
                     f"programs: expected sets that were mined from the same graphs, but their {what} differ: "
                     f"{expected} and {got}"
                 )
+    settings = {"sources": [programs.info.settings for programs in sets]}
     info = replace(sets[0].info, settings=settings, complete=all(programs.complete for programs in sets))
     items = [item for programs in sets for item in programs]
     supports = hstack([programs.supports for programs in sets], format="csc")
     stopped_by = next((programs.stopped_by for programs in sets if programs.stopped_by), None)
-    return ProgramSet(items, supports, info, sets[0].stats, stopped_by)
-
-
-def _rescored(programs: ProgramSet, own: float, epsilon: float) -> ProgramSet:
-    """Return the programs, mined with one ε, with the scores they have under another."""
-    if own == epsilon:
-        return programs
-    items = [
-        replace(item, score=round(item.score * (item.n_matched + own)) / (item.n_matched + epsilon))
-        for item in programs
-    ]
-    return ProgramSet(items, programs.supports, programs.info, programs.stats, programs.stopped_by)
+    joined = ProgramSet(items, supports, info, stopped_by)
+    return joined.take(smallest_of_equals(joined.programs, joined.supports))
 
 
 def _merged(programs: ProgramSet, keys: Iterable[Any], rank: Callable[[MinedProgram], Any]) -> ProgramSet:
-    """Keep the program of the lowest rank per key, in the place of the first, with the targets of all."""
+    """Keep the program of the lowest rank per key, in the place of the first."""
     groups: dict[Any, list[int]] = {}
     for column, key in enumerate(keys):
         groups.setdefault(key, []).append(column)
     chosen = [min(group, key=lambda column: rank(programs[column])) for group in groups.values()]
-    items = [
-        replace(programs[best], targets=np.unique(np.concatenate([programs[i].targets for i in group])))
-        for best, group in zip(chosen, groups.values(), strict=True)
-    ]
-    return ProgramSet(items, programs.supports[:, chosen], programs.info, programs.stats, programs.stopped_by)
+    return programs.take(chosen)

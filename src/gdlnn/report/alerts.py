@@ -121,7 +121,7 @@ def find_alerts(
     """
     if model.schema_ is None or model.schema_.domain != "molecule":
         raise ExplanationError("alerts: expected a model of molecules, got one of other graphs")
-    matches, y = model.programs_.supports, sides(model, model.training_labels_)
+    matches, y = model.programs_.supports, sides(model, model.training_.labels)
     if held_out is not None:
         y = sides(model, checked_labels(model, held_out, "alerts"))
         matches = csc_array(model.represent(held_out).matches)
@@ -188,7 +188,7 @@ def _alert(
     assert model.schema_ is not None
     label, item = plain(strong.label), strong.mined
     matched = model.programs_.supports[:, [strong.column]].toarray().ravel() > 0
-    training = Counts.of(matched, sides(model, model.training_labels_) == strong.label)
+    training = Counts.of(matched, sides(model, model.training_.labels) == strong.label)
     counts, examples = None, [] if item.example is None else [item.example.smiles]
     if held_out is not None:
         matched = matches[:, [strong.column]].toarray().ravel() > 0

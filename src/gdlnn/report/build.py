@@ -21,8 +21,8 @@ from gdlnn.drawing.marks import signed
 from gdlnn.drawing.pages import render
 from gdlnn.errors import DatasetError
 from gdlnn.explain import GlobalExplanation, counterfactual, explain
-from gdlnn.explain.contribution import Contribution, class_contributions
-from gdlnn.explain.explainer import make_technique, with_smiles
+from gdlnn.explain.contribution import mean_contributions
+from gdlnn.explain.explainer import DEFAULT_TECHNIQUE, with_smiles
 from gdlnn.explain.explanation import plain
 from gdlnn.explain.global_explanation import count_places
 from gdlnn.explain.words import points
@@ -30,9 +30,8 @@ from gdlnn.graphs import GraphDataset, Schema
 from gdlnn.model.model_folder import INDEX
 from gdlnn.model.representation import ValueRepresentation
 from gdlnn.model.scorecard import ScorecardHead, scorecard_constants, scorecard_rows
-from gdlnn.model.value_scores import VALUE_NAMES
+from gdlnn.model.scores import VALUE_NAMES
 from gdlnn.report.cards import (
-    card_picture,
     counterfactual_card,
     enough_cards,
     graph_card,
@@ -41,16 +40,14 @@ from gdlnn.report.cards import (
 )
 from gdlnn.report.performance import checked_labels, learning_curve, performance
 from gdlnn.report.summary import summary
-from gdlnn.report.values import build_value_report, render_value_report
+from gdlnn.report.values import MOST_SHOWN, render_value_report, value_report_parts
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
 
-    from gdlnn.drawing import Picture
     from gdlnn.explain import Explanation
-    from gdlnn.explain.contribution import ClassContributions
     from gdlnn.model import GDLNNClassifier
     from gdlnn.model.domain import DomainAnswer
     from gdlnn.model.model_folder import FolderEntry
@@ -116,45 +113,44 @@ def build_report(
     say(f"predicting {len(held_out)} graphs")
     held_out, table, n_known = _only_unknown(held_out, model.represent(held_out))
     truth = np.asarray(held_out.y)
-    if isinstance(table, ValueRepresentation):
-        return build_value_report(
-            model,
-            held_out,
-            table,
-            n_known,
-            title=title,
-            n_reasons=options.n_reasons,
-            most_graphs=options.max_graphs,
-            say=say,
-        )
-    say("computing what programs add")
-    contributions = class_contributions(model, table, options.max_graphs)
-    shown = table.take(range(min(len(table), options.max_graphs)))
-    explained, pictures, cards = _gallery(model, shown, held_out, contributions, options, say)
-    say("drawing programs")
-    adds = np.stack([contributions.means(code) for code in range(len(model.classes_))])
-    rows = program_rows(model, truth, table.matches, adds)
     schema = model.schema_ or held_out.schema or Schema()
-    labels = _all_labels(model, truth)
+    values = isinstance(table, ValueRepresentation)
     report = {
-        "format": FORMAT,
-        "version": VERSION,
         "title": title or held_out.name or model.programs_.info.dataset or "GDLNN",
         "made_by": f"gdlnn {package_version()}",
         "molecules": schema.domain == "molecule",
-        "classes": [{"label": label, "name": schema.class_name(label)} for label in labels],
         "data": _data(model, held_out, n_known),
         "model": _model(model),
+    }
+    most = min(len(table), options.max_graphs, MOST_SHOWN if values else len(table))
+    shown = table.take(range(most))
+    say(f"explaining {len(shown)} graphs")
+    technique = None if values else options.technique
+    explained = explain(model, shown, technique, options.n_reasons, random_state=options.seed)
+    if held_out.smiles is not None:
+        explained = with_smiles(explained, held_out.smiles[: len(explained)])
+    if isinstance(table, ValueRepresentation):
+        return report | value_report_parts(model, truth, table, explained)
+    say("computing what programs add")
+    adds = mean_contributions(model, table)
+    cards = _gallery(model, shown, truth.tolist(), explained, options.max_counterfactuals, say)
+    say("drawing programs")
+    rows = program_rows(model, truth, table.matches, adds)
+    labels = _all_labels(model, truth)
+    report |= {
+        "format": FORMAT,
+        "version": VERSION,
+        "classes": [{"label": label, "name": schema.class_name(label)} for label in labels],
         "performance": performance(model, truth, table, labels),
-        "learning_curve": learning_curve(model.history_),
+        "learning_curve": learning_curve(getattr(model.head_, "history_", [])),
         "explained_by": {
-            "technique": make_technique(options.technique).name,
+            "technique": options.technique or DEFAULT_TECHNIQUE,
             "n_reasons": options.n_reasons,
             "seed": options.seed,
         },
         "scorecard": _scorecard(model, rows),
         "programs": rows,
-        "patterns": pattern_cards(rows, model, explained, pictures, shown.matches, truth.tolist()),
+        "patterns": pattern_cards(rows, model),
         "global": _goes_by(model, explained, truth),
         "graphs": cards,
     }
@@ -164,35 +160,23 @@ def build_report(
 def _gallery(
     model: GDLNNClassifier,
     shown: Representation,
-    held_out: GraphDataset,
-    contributions: ClassContributions,
-    options: ReportOptions,
+    truth: Sequence[Any],
+    explained: Sequence[Explanation],
+    max_counterfactuals: int,
     say: Callable[[str], None],
-) -> tuple[list[Explanation], list[Picture], list[dict[str, Any]]]:
-    """Return the graphs that are shown one by one: explanations, pictures, and cards as plain values."""
-    truth = [plain(label) for label in np.asarray(held_out.y)[: len(shown)]]
-    technique = make_technique(options.technique)
-    if isinstance(technique, Contribution):
-        technique = Contribution(contributions.predicted)
-    say(f"explaining {len(shown)} graphs")
-    explained: list[Explanation] = explain(
-        model, shown, technique, options.n_reasons, random_state=options.seed
-    )
-    if held_out.smiles is not None:
-        explained = with_smiles(explained, held_out.smiles[: len(explained)])
+) -> list[dict[str, Any]]:
+    """Return the cards of the graphs that are shown one by one, as plain values."""
     say("looking for the smallest parts that are enough")
-    enough = enough_cards(explain(model, shown, Contribution(contributions.predicted), "smallest"))
+    enough = enough_cards(explain(model, shown, n_reasons="smallest"))
     say("looking for counterfactuals")
-    changes = _counterfactuals(model, explained, truth, options.max_counterfactuals)
+    changes = _counterfactuals(model, explained, truth, max_counterfactuals)
     say("drawing graphs")
-    pictures = [card_picture(one, enough[row], changes.get(row)) for row, one in enumerate(explained)]
-    cards = [
+    return [
         {
             "row": row,
             **graph_card(
                 one,
                 shown.probabilities[row],
-                pictures[row],
                 f"graph {row}",
                 enough=enough[row],
                 counterfactual=changes.get(row),
@@ -205,7 +189,6 @@ def _gallery(
         }
         for row, one in enumerate(explained)
     ]
-    return explained, pictures, cards
 
 
 def write_report(
@@ -316,6 +299,9 @@ def _scorecard(model: GDLNNClassifier, rows: Sequence[dict[str, Any]]) -> dict[s
 
 def _data(model: GDLNNClassifier, held_out: GraphDataset, n_known: int) -> dict[str, Any]:
     info = model.programs_.info
+    if not hasattr(model, "classes_"):
+        shown = {"graphs": len(held_out), "left_out": n_known, "split": held_out.split_source}
+        return {"training": {"graphs": info.n_graphs}, "held_out": shown}
     twins = held_out.duplicates()
     labels, counts = np.unique(np.asarray(held_out.y), return_counts=True)
     return {
@@ -342,7 +328,7 @@ def _model(model: GDLNNClassifier) -> dict[str, Any]:
     parameters = {name: value for name, value in model.get_params(deep=False).items() if name not in left_out}
     found = {"parameters": parameters, "n_programs": len(model.programs_), "choice": model.choice_}
     values: dict[str, Any] = json.loads(json.dumps(found, default=_jsonable))
-    command = model.provenance_.get("command", ())
+    command = model.training_.provenance.get("command", ())
     return values | {"commands": _commands(command) if command else []}
 
 

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.drawing import Marks, outline_path, program_picture
+from gdlnn.drawing import program_picture
 from gdlnn.errors import GDLNNError
 from gdlnn.explain.explanation import plain
-from gdlnn.explain.pictures import explanation_outlines, explanation_picture, largest_score, program_outline
+from gdlnn.explain.pictures import explanation_picture, largest_score, reason_cards
 from gdlnn.explain.words import (
     baseline_line,
     chance_text,
-    figure,
     further_lines,
     nodes_word,
     reason_words,
@@ -26,10 +25,9 @@ from gdlnn.report.performance import Counts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gdlnn.drawing import Picture
     from gdlnn.explain import Counterfactual, Explanation
     from gdlnn.gdl.program import Program
-    from gdlnn.graphs import Graph, Schema
+    from gdlnn.graphs import Schema
     from gdlnn.mining import MinedProgram
     from gdlnn.mining.program_set import Example, SetInfo
     from gdlnn.model import GDLNNClassifier
@@ -129,53 +127,10 @@ def diagram(program: Program, schema: Schema | None, directed: bool, example: Ex
 # --- patterns -----------------------------------------------------------------------------------------------
 
 
-def pattern_cards(
-    rows: Sequence[dict[str, Any]],
-    model: GDLNNClassifier,
-    explained: Sequence[Explanation],
-    pictures: Sequence[Picture],
-    matches: BoolArray,
-    truth: Sequence[Any],
-) -> list[dict[str, Any]]:
-    """Return the patterns: their programs, the strongest variant first, and where an example graph has it.
+def pattern_cards(rows: Sequence[dict[str, Any]], model: GDLNNClassifier) -> list[dict[str, Any]]:
+    """Return the patterns with their programs by index, the heaviest patterns and variants first.
 
-    The example is one of the graphs that are explained and drawn; `matches` is these graphs × programs.
-    """
-    speaks_for = {row["index"]: row["speaks_for"] for row in rows}
-
-    def rank(row: int, label: Any) -> tuple[bool, bool, int, int]:
-        one = explained[row]
-        return plain(truth[row]) != label, one.prediction != label, one.graph.n_nodes, row
-
-    cards = []
-    for group in _pattern_groups(rows, model):
-        label, example = speaks_for[group[0]], None
-        hits = np.flatnonzero(matches[:, group[0]]).tolist()
-        if hits:
-            row = min(hits, key=lambda row: rank(row, label))
-            program = model.programs_[group[0]].program
-            example = _example(explained[row].graph, pictures[row], program, row)
-        cards.append({"programs": group, "label": label, "example": example})
-    return cards
-
-
-def _example(graph: Graph, picture: Picture, program: Program, row: int) -> dict[str, Any] | None:
-    """Return the row of a graph, and the line around the program in its picture; None if it is not whole."""
-    witness = program.find(graph)
-    if witness is None or not picture.places:
-        return None
-    outline = program_outline(program, witness)
-    return {
-        "row": row,
-        "nodes": list(outline.nodes),
-        "line": outline_path(picture, outline.nodes, outline.edges),
-    }
-
-
-def _pattern_groups(rows: Sequence[dict[str, Any]], model: GDLNNClassifier) -> list[list[int]]:
-    """Return programs by index, variants of one pattern together, the heaviest patterns and variants first.
-
-    Variants speak for the same class and match nearly the same training graphs.
+    Variants of one pattern speak for the same class and match nearly the same training graphs.
     """
     columns = [row["index"] for row in rows]
     matched = model.programs_.supports[:, columns]
@@ -195,7 +150,7 @@ def _pattern_groups(rows: Sequence[dict[str, Any]], model: GDLNNClassifier) -> l
     largest = max(weight.values(), default=0.0)
     heavy = [head for head in heads if weight[head] >= LEAST_PATTERN * largest]
     return [
-        [columns[place] for place in groups[head]]
+        {"programs": [columns[place] for place in groups[head]], "label": rows[head]["speaks_for"]}
         for head in sorted(heavy, key=lambda head: (-weight[head], head))
     ]
 
@@ -203,24 +158,9 @@ def _pattern_groups(rows: Sequence[dict[str, Any]], model: GDLNNClassifier) -> l
 # --- graphs -------------------------------------------------------------------------------------------------
 
 
-def card_picture(
-    explanation: Explanation,
-    enough: dict[str, Any] | None = None,
-    counterfactual: dict[str, Any] | None = None,
-) -> Picture:
-    """Return the picture of a card, with the nodes of what `enough_cards` and `counterfactual_card` give.
-
-    They are hidden until the picture gets the class ``shows-kept`` or ``shows-gone``.
-    """
-    return explanation_picture(
-        explanation, kept=(enough or {}).get("nodes", ()), gone=(counterfactual or {}).get("nodes", ())
-    )
-
-
 def graph_card(
     explanation: Explanation,
     proba: npt.NDArray[np.float64],
-    picture: Picture,
     name: str = "graph",
     *,
     enough: dict[str, Any] | None = None,
@@ -228,9 +168,12 @@ def graph_card(
 ) -> dict[str, Any]:
     """Return the card of one graph: prediction, baseline, what decides and where it is, picture.
 
-    `name` is for a graph that has none; the picture comes from `card_picture`, `enough` from `enough_cards`
-    and `counterfactual` from `counterfactual_card`.
+    `name` is for a graph that has none; `enough` comes from `enough_cards` and `counterfactual` from
+    `counterfactual_card`. Their nodes are hidden until the picture gets the class ``shows-kept`` or
+    ``shows-gone``.
     """
+    kept, gone = ((part or {}).get("nodes", ()) for part in (enough, counterfactual))
+    picture = explanation_picture(explanation, kept=kept, gone=gone)
     title = f"{explanation.graph.name or name}: {explanation.graph.n_nodes} {nodes_word(explanation.graph)}"
     return {
         "name": explanation.graph.name or name,
@@ -257,45 +200,6 @@ def graph_card(
         "enough": enough,
         "counterfactual": counterfactual,
     }
-
-
-def reason_cards(explanation: Explanation) -> list[dict[str, Any]]:
-    """Return the places, or programs, of an explanation in the order of its texts.
-
-    `number` is that of the class ``p1``, ``p2`` … in the picture, `line` that of its outline (0: none),
-    `weight` what it adds, `figure` the same as texts and pictures show it, and `behind` lists the programs
-    behind a place.
-    """
-    drawn = {
-        outline.number: line for line, outline in Marks(outlines=explanation_outlines(explanation)).drawn()
-    }
-    return [
-        {
-            "number": number,
-            "line": drawn.get(number, 0),
-            "index": reason.column,
-            "words": reason_words(explanation, reason),
-            "weight": reason.weight,
-            "figure": figure(explanation, reason),
-            **({} if explanation.value is None else {"unit": explanation.value.unit}),
-            "witness": list(reason.places[0]) if reason.places else None,
-            "edges": None
-            if reason.witness is None
-            else [
-                [reason.witness[edge.source], reason.witness[edge.target]] for edge in reason.program.edges
-            ],
-            "behind": [
-                {
-                    "index": one.column,
-                    "words": reason_words(explanation, one),
-                    "weight": one.weight,
-                    "figure": figure(explanation, one),
-                }
-                for one in reason.terms
-            ],
-        }
-        for number, reason in enumerate(explanation.listed, start=1)
-    ]
 
 
 def enough_cards(explanations: Sequence[Explanation]) -> list[dict[str, Any]]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from gdlnn.datasets.jsonl import graph_json
 from gdlnn.errors import ServerError
 from gdlnn.explain import counterfactual, explain
 from gdlnn.explain.explanation import plain
@@ -18,7 +17,6 @@ from gdlnn.model.program_effects import strongest_programs
 from gdlnn.model.representation import added_columns, predict_rows
 from gdlnn.report.build import MOST_REMOVED
 from gdlnn.report.cards import (
-    card_picture,
     counterfactual_card,
     diagram,
     enough_cards,
@@ -26,7 +24,7 @@ from gdlnn.report.cards import (
     shown_program,
 )
 from gdlnn.server.bodies import FileKind
-from gdlnn.server.reading import GRAPHS, OF_GRAPHS, Reader
+from gdlnn.server.reading import GRAPHS, Reader
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
@@ -100,8 +98,7 @@ class Answers:
             most = min(MOST_REMOVED, row.graph.n_nodes - 1)  # what is left is still a graph
             other = counterfactual_card(counterfactual(model, row.graph, max_nodes=most) if most else None)
         explanation = replace(explanation, smiles=row.smiles)
-        picture = card_picture(explanation, enough, other)
-        answer = graph_card(explanation, found.probabilities[0], picture, enough=enough, counterfactual=other)
+        answer = graph_card(explanation, found.probabilities[0], enough=enough, counterfactual=other)
         for item, reason in zip(answer["programs"], explanation.listed, strict=True):
             example = None if reason.column < 0 else model.programs_[reason.column].example
             item |= _program(model, reason.program, plain(reason.label), example)
@@ -161,7 +158,7 @@ class Answers:
         if row.graph is None:
             return found
         if row.smiles is None and source is not GRAPHS:
-            found["graph"] = graph_json(row.graph)  # so that it can be explained
+            found["graph"] = row.graph.to_json()  # so that it can be explained
         each = {
             label: one._asdict() | {"class_name": _prediction_name(model, one.label)}
             for (label, model), one in zip(self.models.items(), predictions, strict=True)
@@ -177,7 +174,7 @@ class Answers:
         return found
 
     def _expects(self) -> dict[str, Any]:
-        kind, smiles = self.reader.kind, self.first.reading_ is not None
+        kind, smiles = self.reader.kind, self.first.reading is not None
         schema = kind.schema or Schema()
         nodes = _features(schema.node, min(self.reader.kinds))
         edges = _features(schema.edge, self.reader.info.n_edge_features)
@@ -187,7 +184,7 @@ class Answers:
             words += f"nodes with {len(nodes)} feature(s), edges with {len(edges)}."
         return {
             "smiles": smiles,
-            "files": list(get_args(FileKind) if smiles else OF_GRAPHS),
+            "files": list(get_args(FileKind) if smiles else ["jsonl"]),
             "directed": kind.directed,
             "node_features": nodes,
             "edge_features": edges,
@@ -196,10 +193,10 @@ class Answers:
 
     def _given_examples(self, data: GraphDataset) -> list[dict[str, Any]]:
         """Return the first graphs of a dataset as a client would send them."""
-        smiles = data.smiles if self.first.reading_ is not None else None
+        smiles = data.smiles if self.first.reading is not None else None
         names = data.ids or [graph.name or f"graph {i}" for i, graph in enumerate(data.graphs)]
         return [
-            {"name": names[i]} | ({"graph": graph_json(graph)} if smiles is None else {"smiles": smiles[i]})
+            {"name": names[i]} | ({"graph": graph.to_json()} if smiles is None else {"smiles": smiles[i]})
             for i, graph in enumerate(data.graphs[:MOST_EXAMPLES])
         ]
 
@@ -270,13 +267,13 @@ def _features(features: tuple[Feature, ...], width: int) -> list[dict[str, Any]]
 
 def own_examples(model: GDLNNClassifier) -> list[dict[str, Any]]:
     """Return well-known molecules, or the smallest graphs that contain the best program of each class."""
-    if model.reading_ is not None:
+    if model.reading is not None:
         return [{"name": name, "smiles": smiles} for name, smiles in MOLECULES.items()]
     found: dict[Any, dict[str, Any]] = {}
     for number, item in enumerate(model.programs_, 1):
         if item.label not in found and item.program.nodes:
             name = f"what program {number} asks for ({_class_name(model, item.label)})"
-            found[item.label] = {"name": name, "graph": graph_json(_pattern(item.program, model))}
+            found[item.label] = {"name": name, "graph": _pattern(item.program, model).to_json()}
     return list(found.values())[:MOST_EXAMPLES]
 
 

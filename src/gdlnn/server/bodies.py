@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, Strict
 
 from gdlnn.graphs.graph import MAX_FEATURE
 
-FileKind = Literal["csv", "tsv", "smi", "xlsx", "parquet", "sdf", "jsonl", "dataset"]
+FileKind = Literal["csv", "tsv", "smi", "xlsx", "parquet", "sdf", "jsonl"]
 MOST_KEYS = 20
 
 Finite = Annotated[float, Field(allow_inf_nan=False, ge=-MAX_FEATURE, le=MAX_FEATURE)]

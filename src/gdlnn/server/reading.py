@@ -7,7 +7,7 @@ import json
 import tempfile
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gdlnn.datasets.jsonl import JsonlKind
 from gdlnn.datasets.molecules import smiles_row
@@ -15,7 +15,6 @@ from gdlnn.datasets.resolve import BatchedInput, batched_dataset, trained_smiles
 from gdlnn.datasets.tables import Row
 from gdlnn.errors import DatasetError, ServerError
 from gdlnn.graphs.structure import given_schema
-from gdlnn.server.bodies import FileKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
     from gdlnn.server.limits import Limits
 
 Item = TypeVar("Item")
-OF_GRAPHS = ("jsonl", "dataset")
-"""The kinds of files that may hold graphs other than molecules."""
-_SUFFIXES = {kind: f".{kind}" for kind in get_args(FileKind)} | {"dataset": ".gdlds"}
 _GZIP = b"\x1f\x8b"
 TYPED = BatchedInput("input", True, iter(()), ("smiles",), "smiles")
 GRAPHS = BatchedInput("graph", False, iter(()))
@@ -60,19 +56,19 @@ class Reader:
         self, data: bytes, kind: str, smiles: str | None, id: str | None, encoding: str
     ) -> tuple[list[Row], BatchedInput]:
         """Read a file of a kind of `FileKind`, with options as on the command line; text may be gzipped."""
-        if kind not in OF_GRAPHS:
+        if kind != "jsonl":
             self._reading(kind)
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / f"input{_SUFFIXES[kind]}{'.gz' if data.startswith(_GZIP) else ''}"
+            path = Path(folder) / f"input.{kind}{'.gz' if data.startswith(_GZIP) else ''}"
             path.write_bytes(data)
             try:
-                known = self.model.provenance_.get("smiles")
+                known = self.model.training_.provenance.get("smiles")
                 source = batched_dataset(
                     str(path),
                     self.limits.batch + 1,
                     smiles=trained_smiles_column(path, known, smiles, encoding),
                     id=id,
-                    reading=self.model.reading_,
+                    reading=self.model.reading,
                     widths=self.kind.widths,
                     encoding=encoding,
                 )
@@ -116,7 +112,11 @@ class Reader:
         return [self._bounded(read(item)) for item in items]
 
     def _bounded(self, row: Row) -> Row:
-        graph, most, word = row.graph, self.limits, "nodes" if self.model.reading_ is None else "atoms"
+        graph, most, word = (
+            row.graph,
+            self.limits,
+            "nodes" if self.model.reading is None else "atoms",
+        )
         if graph is not None and not 0 < graph.n_nodes <= most.nodes:
             return row._replace(graph=None, reason=f"expected 1 to {most.nodes} {word}, got {graph.n_nodes}")
         if graph is not None and graph.n_edges > most.edges:
@@ -127,9 +127,9 @@ class Reader:
 
     def _reading(self, what: str) -> MoleculeReader:
         """Return how molecules are read; a model of other graphs has no use for what was sent."""
-        if self.model.reading_ is None:
+        if self.model.reading is None:
             raise ServerError(
                 f"{what}: this model was not trained on molecules read from SMILES; it expects graphs with "
                 f"{self.kind.widths[0]} node feature(s) and {self.kind.widths[1]} edge feature(s)"
             )
-        return self.model.reading_
+        return self.model.reading

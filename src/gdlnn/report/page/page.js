@@ -64,21 +64,6 @@
       element("div", {class: "actions"}, p.smarts ? copyButton(p.smarts_exact ? "SMARTS" : "broader SMARTS", p.smarts) : null, copyButton("GDL", p.gdl)));
   }
 
-  // The picture of a graph of the gallery, without its map, and with a line around the pattern.
-  function exampleOf(pattern) {
-    const graph = pattern.example && graphs.get(pattern.example.row);
-    if (!graph) return null;
-    const svg = drawn(graph.picture);
-    for (const part of svg.querySelectorAll("circle:not(.n), .o, .tag, .kept, .gone")) part.remove();
-    for (const node of svg.querySelectorAll(".n")) node.setAttribute("class", "n");
-    svg.querySelector("title").textContent = `${graph.name}, with the pattern outlined`;
-    const line = document.createElementNS("http://www.w3.org/2000/svg", "path");
-    line.setAttribute("class", "o o2");
-    line.setAttribute("d", pattern.example.line);
-    svg.append(line);
-    return element("figure", {class: "example"}, svg, element("figcaption", {class: "quiet"}, `For example ${graph.name}, ${name(graph.truth)}`));
-  }
-
   function diagramOf(p) {
     const holder = element("div", {class: "diagram"});
     if (p.diagram) holder.append(drawn(p.diagram));
@@ -89,7 +74,7 @@
     const p = pattern.head, others = pattern.programs.slice(1).map(index => programs.get(index));
     return element("article", {class: "card pattern", role: "listitem", "data-index": p.index},
       element("header", {}, element("h3", {}, named(p.words)), element("span", {class: "tag"}, `for ${name(p.speaks_for)}`)),
-      element("div", {class: "pictures"}, diagramOf(p), exampleOf(pattern)),
+      diagramOf(p),
       figures(p), code(p),
       others.length ? element("details", {class: "variants"}, element("summary", {}, `${others.length} variant${others.length > 1 ? "s" : ""}`),
         element("ul", {}, ...others.map(o => element("li", {}, diagramOf(o), element("p", {}, named(o.words)), element("p", {class: "quiet"}, `${signed(100 * o.adds)} points; ${precisionText(o)}`), code(o))))) : null,

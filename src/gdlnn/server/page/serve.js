@@ -2,7 +2,7 @@
 (() => {
   const byId = id => document.getElementById(id);
   const KINDS = {csv: "csv", txt: "csv", tsv: "tsv", smi: "smi", smiles: "smi", xlsx: "xlsx", parquet: "parquet", sdf: "sdf", sd: "sdf", mol: "sdf",
-    jsonl: "jsonl", ndjson: "jsonl", json: "jsonl", gdlds: "dataset"};
+    jsonl: "jsonl", ndjson: "jsonl", json: "jsonl"};
   const WORDS = {csv: "csv", tsv: "tsv", smi: ".smi", xlsx: "Excel", parquet: "Parquet", sdf: "SDF", jsonl: "JSON Lines", dataset: "a saved data set"};
   const TEXT = ["csv", "tsv", "smi"]; // whose encoding is looked at
   const FIRST = 3; // of the strongest programs, shown at once
