@@ -96,7 +96,9 @@ def measure(name: str, targets: int | None, jobs: int) -> Cost:
     n_targets = len(train) if rows is None else len(rows)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     stats = programs.stats
-    return Cost(name, len(train), n_targets, len(programs), cpu, stats.tests, stats.unknown, peak)
+    return Cost(
+        name, len(train), n_targets, len(programs), cpu, int(stats["tests"]), int(stats["unknown"]), peak
+    )
 
 
 def growth(jobs: int) -> str:
@@ -108,7 +110,7 @@ def growth(jobs: int) -> str:
     for part in parts:
         rows = order[: len(train) // part]
         found = mine(train[rows], EPSILON, targets=np.arange(n_targets), n_jobs=jobs, verbose=False)
-        points.append((len(rows), found.stats.descent_seconds, found.stats.tests))
+        points.append((len(rows), found.stats["descent_seconds"], found.stats["tests"]))
     exponent = np.polyfit(np.log([n for n, _, _ in points]), np.log([s for _, s, _ in points]), 1)[0]
     lines = [
         [str(n), f"{1000 * seconds / n_targets:.3g}", f"{tests / n_targets:,.0f}"]

@@ -83,7 +83,7 @@ def fit_model(method: Method, task: Task, config: RunConfig) -> tuple[Any, dict[
         key = ("programs", task.dataset, task.fingerprint, *how)
         programs = once(config, key, lambda: mined_programs(train, *how))
         given = {"programs": programs}
-        times = {"mining": programs.stats.wall_seconds, "mining_cpu": programs.stats.cpu_seconds}
+        times = {"mining": programs.stats["wall_seconds"], "mining_cpu": programs.stats["cpu_seconds"]}
     clock = Clock()
     model.fit(train, validation=val, **given)
     return model, {**times, **clock.read("fit")}

@@ -13,7 +13,7 @@ from gdlnn.errors import ModelError
 from gdlnn.explain import Explanation, shrink
 from gdlnn.explain.explanation import Method, Reason, plain
 from gdlnn.graphs.schema import label_codes
-from gdlnn.matching import match
+from gdlnn.matching import ProgramPlan, as_graph_set
 from gdlnn.mining import ProgramSet, mine
 from gdlnn.mining.settings import FINAL_BUDGET, resolved_epsilon
 from gdlnn.model.base import GraphClassifier
@@ -153,7 +153,9 @@ class PL4XGLClassifier(GraphClassifier):
         if not graphs:
             return np.zeros((0, len(programs)), dtype=bool)
         check_fits(graphs, programs.info, "graphs")
-        return match(programs.programs, graphs, self.n_jobs, FINAL_BUDGET, return_unknown=True)[0]
+        encoded = as_graph_set(graphs)
+        found = ProgramPlan(programs.programs, encoded).match(encoded, self.n_jobs, FINAL_BUDGET)
+        return found.table()
 
     def _label_numbers(self, programs: ProgramSet) -> IntArray:
         return label_codes(programs.labels, self.classes_, known=True)

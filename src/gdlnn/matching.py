@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -75,7 +75,7 @@ def _raise_unknown(unknown: BoolArray, step_budget: int | None) -> None:
     graph, program = (int(i) for i in np.argwhere(unknown)[0])
     raise UnknownMatchError(
         f"{int(unknown.sum())} of {unknown.size} matches are unknown after {step_budget} steps, the first of "
-        f"program {program} on graph {graph}; raise step_budget, leave it out, or pass return_unknown=True"
+        f"program {program} on graph {graph}; raise step_budget or leave it out"
     )
 
 
@@ -282,30 +282,12 @@ class ProgramPlan:
         return Witnesses(nodes, at, np.diff(start), complete.astype(bool))
 
 
-@overload
 def match(
     programs: Program | Iterable[Program],
     graphs: Graphs,
     n_jobs: int | None = 1,
     step_budget: int | None = None,
-    return_unknown: Literal[False] = False,
-) -> BoolArray: ...
-@overload
-def match(
-    programs: Program | Iterable[Program],
-    graphs: Graphs,
-    n_jobs: int | None = 1,
-    step_budget: int | None = None,
-    *,
-    return_unknown: Literal[True],
-) -> tuple[BoolArray, BoolArray]: ...
-def match(
-    programs: Program | Iterable[Program],
-    graphs: Graphs,
-    n_jobs: int | None = 1,
-    step_budget: int | None = None,
-    return_unknown: bool = False,
-) -> BoolArray | tuple[BoolArray, BoolArray]:
+) -> BoolArray:
     """Return which graphs contain which programs.
 
     Parameters
@@ -318,18 +300,19 @@ def match(
         Number of threads; -1 for all CPU cores. The result does not depend on it.
     step_budget
         Maximum steps (assignments of a node to a variable) per pair; None for no limit.
-    return_unknown
-        Also return where the budget ran out, instead of raising an error.
 
     Returns
     -------
-    A bool array, graphs × programs; with `return_unknown` also one that is True where the answer is unknown.
+    A bool array, graphs × programs.
+
+    Raises
+    ------
+    UnknownMatchError
+        If the budget runs out on a pair; `ProgramPlan.match` says on which.
     """
     listed: Sequence[Program] = [programs] if isinstance(programs, Program) else list(programs)
     encoded = _fitting_set(listed, graphs)
     found = ProgramPlan(listed, encoded).match(encoded, n_jobs, step_budget)
-    if return_unknown:
-        return found.table(), found.unknown_table()
     if found.n_unknown:
         _raise_unknown(found.unknown_table(), step_budget)
     return found.table()

@@ -11,7 +11,7 @@ import sys
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from gdlnn.errors import printable
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-Style = Literal["steps", "rows"]
 _SHOWN: ContextVar[Progress | None] = ContextVar("_SHOWN", default=None)
 _STAGE: ContextVar[Callable[..., None] | None] = ContextVar("_STAGE", default=None)
 
@@ -31,7 +30,6 @@ def progress_bar(
     name: str,
     total: float | None = None,
     *,
-    style: Style = "steps",
     completed: int = 0,
     wanted: bool = True,
 ) -> Iterator[Callable[..., None]]:
@@ -43,8 +41,6 @@ def progress_bar(
         What is being done.
     total, completed
         Number of steps, if known, and how many are done already.
-    style
-        "steps" shows a bar and the number of steps, "rows" a spinner.
     wanted
         False shows nothing.
 
@@ -53,7 +49,7 @@ def progress_bar(
     A function that moves the bar, with any of the keywords `completed`, `advance`, `total` and `text`.
     """
     outer = _SHOWN.get()
-    with _shown(style, wanted=wanted) as bars:
+    with _shown(wanted=wanted) as bars:
         if bars is None:
             yield lambda **_: None
             return
@@ -74,7 +70,7 @@ def progress_bar(
 @contextmanager
 def stages(*, wanted: bool = True) -> Iterator[None]:
     """Show one line for each `stage` inside; finished stages remain, with their times."""
-    with _shown("steps", wanted=wanted):
+    with _shown(wanted=wanted):
         yield
 
 
@@ -109,7 +105,7 @@ def stage_done(done: float, total: float) -> None:
 
 
 @contextmanager
-def _shown(style: Style, *, wanted: bool) -> Iterator[Progress | None]:
+def _shown(*, wanted: bool) -> Iterator[Progress | None]:
     """Give the bars to draw in: those already shown, or new ones; None if nothing is to be shown."""
     outer = _SHOWN.get()
     console = _console() if wanted and outer is None else None
@@ -118,7 +114,7 @@ def _shown(style: Style, *, wanted: bool) -> Iterator[Progress | None]:
         return
     from rich.progress import Progress
 
-    with Progress(*_columns(style), console=console) as bars:
+    with Progress(*_columns(), console=console) as bars:
         token = _SHOWN.set(bars)
         try:
             yield bars
@@ -126,14 +122,12 @@ def _shown(style: Style, *, wanted: bool) -> Iterator[Progress | None]:
             _SHOWN.reset(token)
 
 
-def _columns(style: Style) -> tuple[Any, ...]:
+def _columns() -> tuple[Any, ...]:
     from rich import progress as rich
 
     name, text = (  # without markup: a name may have brackets
         rich.TextColumn(column, markup=False) for column in ("{task.description}", "{task.fields[text]}")
     )
-    if style == "rows":
-        return rich.SpinnerColumn(), name, rich.TimeElapsedColumn(), text
     return name, rich.BarColumn(), rich.MofNCompleteColumn(), rich.TimeElapsedColumn(), text
 
 

@@ -1,5 +1,11 @@
 """The command line as a whole: the version, and what an error looks like."""
 
+import resource
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
 import pytest
 
 import gdlnn
@@ -48,6 +54,18 @@ def test_a_lack_of_memory_is_one_line_and_exit_code_1(kind: str, capsys: pytest.
         main(["fail", kind])
     assert ended.value.code == 1
     assert capsys.readouterr().err == "error: out of memory; use fewer graphs, or fewer --jobs\n"
+
+
+def test_a_limit_on_memory_is_one_line_and_exit_code_1(tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("smiles\nCCO\n")
+    model = Path(__file__).parents[1] / "golden/bbbp-default.gdlnn"
+    words = [sys.executable, "-c", "from gdlnn.cli import main; main()", "predict", str(model)]
+    words += [str(tmp_path / "one.csv"), "-o", str(tmp_path / "out.csv"), "-j", "4"]
+    limit = partial(resource.setrlimit, resource.RLIMIT_AS, (300 << 20, 300 << 20))
+    done = subprocess.run(words, capture_output=True, text=True, check=False, preexec_fn=limit)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "error: out of memory; use fewer graphs, or fewer --jobs\n"
+    assert not (tmp_path / "out.csv").exists()
 
 
 @pytest.mark.usefixtures("failing")

@@ -27,10 +27,11 @@ def test_help_loads_no_numpy() -> None:
     [
         (
             ("train", "synthetic:ba-2motifs", "-o", "{taken}/m.gdlnn"),
-            "cannot write there: taken is a file",
+            "cannot be written: taken is a file",
         ),
-        (("report", "m.gdlnn", "x", "-o", "{taken}/r.html"), "cannot write there: taken is a file"),
-        (("mine", "x", "-o", "-", "--json"), "--json: the output goes to standard output too"),
+        (("report", "m.gdlnn", "x", "-o", "{taken}/r.html"), "cannot be written: taken is a file"),
+        (("mine", "x", "-o", "{taken}-" + "x" * 250), "File name too long"),
+        (("mine", "x", "-o", "/proc/new/p.jsonl"), "cannot be written: No such file"),
     ],
 )
 def test_what_cannot_be_is_refused_before_any_work(

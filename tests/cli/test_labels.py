@@ -66,7 +66,7 @@ def test_classes_get_names(table: Path, capsys: pytest.CaptureFixture[str]) -> N
     run(*train, "--classes", "0=inactive,1=active")
     run("explain", model, "CCCO", "-j", 1)
     assert "CCCO: active (" in capsys.readouterr().out
-    for classes in ("0=inactive,2=active", "0", "0=same,1=same"):
+    for classes in ("0=inactive,2=active", "0", "0=same,1=same", "0=1"):
         assert "--classes: expected" in refusal(capsys, *train, "--classes", classes)
 
 

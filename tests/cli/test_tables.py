@@ -67,7 +67,7 @@ def test_a_model_remembers_how_its_table_was_read(model: Path, capsys: pytest.Ca
     report = model.with_name("r.html")
     run("report", model, model.with_name("mine.csv"), "-o", report, "--json", "-j", 1, "-q")
     told = json.loads(capsys.readouterr().out)
-    assert told["graphs"] == 4  # of 35: the newest
+    assert told["n"] == 4  # of 35: the newest
     assert "6 or more" in report.read_text()
 
 
@@ -252,8 +252,8 @@ def test_twins_with_different_labels_are_told_and_dropped(
 def test_folds_score_and_the_model_has_seen_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mine, out = write_table(tmp_path / "mine.csv", {"smiles": CHAINS, "y": has("O")}), tmp_path / "m.gdlnn"
     words = ("train", mine, "--label", "y", "-o", out, "--cv", 3, "-j", 1, "--head", "linear")
-    run(*words, "--json")
-    found = json.loads(capsys.readouterr().out)["metrics"]["cv"]
+    run(*words)
+    found = load_model(out).metrics_["cv"]
     assert (found["folds"], found["model"]["n"]) == (3, 36)
     assert found["model"]["accuracy"] > found["majority"]["accuracy"]
     assert set(found["deviation"]) >= {"accuracy", "roc_auc"}
@@ -338,3 +338,15 @@ def test_a_filter_catalog_gives_the_same_matches(model: Path) -> None:
         said = {int(entry.GetProp("number")) - 1 for entry in entries}
         expected = {i for i, (smarts, _, _) in enumerate(lines) if matches[row, columns[smarts]]}
         assert said == expected
+
+
+def test_a_class_that_is_written_as_ions_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    acids = [f"{'C' * n}(=O)[O-]" for n in range(2, 22)]
+    table = write_table(tmp_path / "t.csv", {"smiles": [*acids, *CHAINS], "y": [1] * 20 + [0] * 36})
+    words = ("train", table, "--label", "y", *QUICK, "-o", tmp_path / "m.gdlnn")
+    run(*words)
+    told = capsys.readouterr().err
+    assert "warning: t: 100% of class 1 have charged atoms, but only 0% of the others" in told
+    assert "--standardize parent" in told
+    run(*words, "--standardize", "parent")
+    assert "charged atoms" not in capsys.readouterr().err

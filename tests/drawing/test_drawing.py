@@ -265,8 +265,8 @@ def test_examples_are_found_and_kept(tmp_path: Path) -> None:
         witness = dict(zip(item.program.variables, item.example.atoms, strict=True))
         assert witness in list(item.program.witnesses(graph))
         assert "class='" in draw_program(item.program, MOLECULE_SCHEMA, example=item.example)
-    shown.save(tmp_path / "shown.gdl")
-    assert ProgramSet.load(tmp_path / "shown.gdl") == shown
+    shown.save(tmp_path / "shown.jsonl")
+    assert ProgramSet.load(tmp_path / "shown.jsonl") == shown
     text = shown.to_text().replace('"atoms": [', '"atoms": [0, ').replace("atoms: [", "atoms: [0, ")
     with pytest.raises(MiningError, match="one for each variable"):
         ProgramSet.from_text(text)

@@ -19,7 +19,7 @@ from reference.models import quick
 RUN = "from gdlnn.cli import main; main()"
 MINING = ("--checkpoint", "run", "-q")
 COMMANDS = {
-    "out.gdl": ("mine", "d.jsonl", "--split", "none", *MINING),
+    "out.programs": ("mine", "d.jsonl", "--split", "none", *MINING),
     "out.gdlnn": ("train", "d.jsonl", "--split", "random", "--epsilon", "0.1", "--head", "linear", *MINING),
     "out.csv": ("predict", "m.gdlnn", "many.jsonl"),
     "out.json": ("explain", "m.gdlnn", "some.jsonl", "--all"),

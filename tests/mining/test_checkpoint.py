@@ -14,7 +14,7 @@ import pytest
 
 from gdlnn import GraphDataset, mine
 from gdlnn.errors import MiningError
-from gdlnn.mining.checkpoint import KIND, Checkpoint
+from gdlnn.mining.miner import Checkpoint
 from reference.mining_cases import random_trees
 
 TREES = random_trees(30)
@@ -38,7 +38,7 @@ def kill(more, seconds):
 if len(sys.argv) > 2:
     threading.Thread(target=kill, args=(int(sys.argv[2]), float(sys.argv[3])), daemon=True).start()
 dataset = load_jsonl(folder / "data.gdlnn")
-mine(dataset, n_jobs=2, checkpoint=checkpoint).save(folder / "out.gdl")
+mine(dataset, n_jobs=2, checkpoint=checkpoint).save(folder / "out.jsonl")
 """
 
 
@@ -58,7 +58,7 @@ def test_kills_at_random_points_and_the_same_bytes(tmp_path: Path, n_cases: floa
     dataset = random_trees(200, nodes=18)
     dataset.save(tmp_path / "data.gdlnn")
     expected = mine(dataset).to_text().encode()
-    checkpoint, out, rng = tmp_path / "run.checkpoint", tmp_path / "out.gdl", random.Random(0)
+    checkpoint, out, rng = tmp_path / "run.checkpoint", tmp_path / "out.jsonl", random.Random(0)
     kills = runs = 0
     while kills < wanted:
         runs += 1
@@ -105,7 +105,7 @@ def test_a_stopped_run_is_resumed_to_the_same_bytes(tmp_path: Path) -> None:
             "differs in connected (True there, False now); random_state (0 there, 4 now)",
         ),
         ({"strategy": "sequential"}, "differs in strategy ('greedy' there, 'sequential' now)"),
-        ({"targets": [1, 2]}, "differs in the targets"),
+        ({"targets": [1, 2]}, "differs in targets"),
         ({"step_budget": 7}, "differs in step_budget (20000 there, 7 now)"),
     ],
 )
@@ -122,9 +122,9 @@ def test_other_settings_are_refused(tmp_path: Path, changed: dict[str, Any], mes
 def test_other_data_is_refused(tmp_path: Path) -> None:
     mine(TREES, checkpoint=tmp_path / "run")
     labels = [label.upper() for label in TREES.y.tolist()]
-    with pytest.raises(MiningError, match="differs in the labels"):
+    with pytest.raises(MiningError, match="differs in labels"):
         mine(GraphDataset(TREES.graphs, labels), checkpoint=tmp_path / "run")
-    with pytest.raises(MiningError, match="differs in the dataset"):
+    with pytest.raises(MiningError, match="differs in dataset"):
         mine(random_trees(30, seed=9), checkpoint=tmp_path / "run")
 
 
@@ -139,13 +139,13 @@ def test_another_file_is_left_as_it_is(tmp_path: Path) -> None:
 
 
 def test_two_runs_cannot_share_a_file(tmp_path: Path) -> None:
-    header = {"kind": KIND, "format": 1}
+    header = {"version": "1"}
     with (
-        Checkpoint(tmp_path / "run", header, 1),
+        Checkpoint(tmp_path / "run", header, 1, 1),
         pytest.raises(MiningError, match="checkpoint run: another run is writing to it"),
     ):
-        Checkpoint(tmp_path / "run", header, 1)
-    Checkpoint(tmp_path / "run", header, 1).close()
+        Checkpoint(tmp_path / "run", header, 1, 1)
+    Checkpoint(tmp_path / "run", header, 1, 1).close()
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -18,17 +18,17 @@ def data(tmp_path: Path) -> str:
 
 
 def test_it_writes_what_mine_gives(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "new" / "programs.gdl"
+    out = tmp_path / "new" / "programs.jsonl"
     run("mine", data, "-o", out, "--split", "none", "--epsilon", "1%", "-j", 2)
     assert out.read_text() == mine(TREES, epsilon="1%").to_text()
     printed = capsys.readouterr().out
     assert "programs from 30 graphs of random trees" in printed
     assert "\n  5. " in printed
-    assert printed.rstrip().endswith("programs.gdl: " + f"{len(ProgramSet.load(out))} programs")
+    assert printed.rstrip().endswith("programs.jsonl: " + f"{len(ProgramSet.load(out))} programs")
 
 
 def test_options(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "programs.gdl"
+    out = tmp_path / "programs.jsonl"
     words = ("mine", data, "-o", out, "--split", "none", "-q")
     run(*words, "--min-support", 2)
     assert ProgramSet.load(out) == mine(TREES, min_support=2)
@@ -38,6 +38,6 @@ def test_options(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_the_training_part_is_mined(data: str, tmp_path: Path) -> None:
-    run("mine", data, "-o", tmp_path / "p.gdl", "--split", "stratified", "--seed", 3, "-q")
+    run("mine", data, "-o", tmp_path / "p.jsonl", "--split", "stratified", "--seed", 3, "-q")
     train = TREES.split("stratified", 3)[0]
-    assert ProgramSet.load(tmp_path / "p.gdl") == mine(train, random_state=3)
+    assert ProgramSet.load(tmp_path / "p.jsonl") == mine(train, random_state=3)

@@ -34,9 +34,8 @@ def recount(programs: ProgramSet, dataset: GraphDataset) -> None:
 @pytest.mark.parametrize(("epsilon", "strategy"), [(0.1, "greedy"), ("1%", "sequential")])
 def test_mutag_recounted(mutag: GraphDataset, epsilon: float | str, strategy: str, tmp_path: Path) -> None:
     programs = mine(mutag, epsilon=epsilon, strategy=strategy, n_jobs=2)  # type: ignore[arg-type]
-    assert {int(row) for item in programs for row in item.targets} == set(range(150))
     recount(programs, mutag)
-    programs.save(tmp_path / "mutag.gdl")
-    loaded = ProgramSet.load(tmp_path / "mutag.gdl")
+    programs.save(tmp_path / "mutag.jsonl")
+    loaded = ProgramSet.load(tmp_path / "mutag.jsonl")
     assert loaded == programs
     recount(loaded, mutag)

@@ -1,9 +1,12 @@
 """Graphs of a plain shape, without features."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn import Graph
+from gdlnn import Graph, Program
+from gdlnn.matching import ProgramPlan, as_graph_set
 
 
 def _plain(n: int, edges: npt.ArrayLike, directed: bool = False) -> Graph:
@@ -37,3 +40,10 @@ def ladder(n: int) -> Graph:
     rungs = [(v, n + v) for v in range(n)]
     spikes = [(v, 2 * n + v) for v in range(n)]
     return _plain(3 * n, rails + rungs + spikes)
+
+
+def tables(programs: list[Program], graphs: Graph | list[Graph], step_budget: int) -> list[npt.NDArray[Any]]:
+    """Return which programs match which graphs, and of which pairs this is unknown within a budget."""
+    encoded = as_graph_set(graphs)
+    found = ProgramPlan(programs, encoded).match(encoded, step_budget=step_budget)
+    return [found.table(), found.unknown_table()]

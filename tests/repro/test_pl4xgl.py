@@ -28,8 +28,8 @@ def programs(*rows: tuple[int, float, str]) -> ProgramSet:
     for label, score, interval in rows:
         program = Program.parse(f"node x <[{interval}]>")
         supports.append(np.flatnonzero([program.matches(graph) for graph in TRAIN]))
-        items.append(MinedProgram(program, label, score, len(supports[-1]), np.array([0]), 0))
-    info = SetInfo(6, ((0, 2), (1, 2), (2, 2)), False, 1, 0, {"epsilon": 1.0}, 6)
+        items.append(MinedProgram(program, label, score, len(supports[-1])))
+    info = SetInfo(6, ((0, 2), (1, 2), (2, 2)), False, 1, 0, {"epsilon": 1.0})
     return ProgramSet(items, support_matrix(supports, 6), info)
 
 

@@ -175,8 +175,8 @@ def public_programs(train: GraphDataset, epsilon: float) -> ProgramSet:
         for row in np.flatnonzero(train.y == label).tolist():
             for state in search.find(train[row]):
                 program = as_program(state.edges, state.bounds).canonical()
-                target, rows = np.array([row], dtype=np.int64), np.flatnonzero(state.matched)
-                item = MinedProgram(program, label, state.score, len(rows), target, 0)
+                rows = np.flatnonzero(state.matched)
+                item = MinedProgram(program, label, state.score, len(rows))
                 items.setdefault((program, label), (item, rows))
     supports = support_matrix([rows for _, rows in items.values()], len(train))
-    return ProgramSet([item for item, _ in items.values()], supports, frame.info, frame.stats)
+    return ProgramSet([item for item, _ in items.values()], supports, frame.info)

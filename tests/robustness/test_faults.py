@@ -17,7 +17,7 @@ from gdlnn.cli import main
 from gdlnn.drawing import write_text
 from gdlnn.errors import MiningError, WriteError
 from gdlnn.io.atomic import atomic_write
-from gdlnn.mining.checkpoint import KIND, Checkpoint
+from gdlnn.mining.miner import KIND, Checkpoint
 from reference.disk import little_room
 from reference.mining_cases import random_trees
 from reference.models import quick
@@ -31,13 +31,13 @@ START = [sys.executable, "-c", "from gdlnn.cli import main; main()"]
 
 
 def test_without_room_the_old_file_stays(tmp_path: Path) -> None:
-    programs, out = mine(TREES), tmp_path / "p.gdl"
+    programs, out = mine(TREES), tmp_path / "p.jsonl"
     programs.top(1).save(out)
     before = out.read_bytes()
-    with little_room(3000), pytest.raises(WriteError, match=r"p\.gdl: cannot be written: .*unchanged"):
+    with little_room(3000), pytest.raises(WriteError, match=r"p\.jsonl: cannot be written: .*unchanged"):
         programs.save(out)
     assert out.read_bytes() == before
-    assert [path.name for path in tmp_path.iterdir()] == ["p.gdl"]
+    assert [path.name for path in tmp_path.iterdir()] == ["p.jsonl"]
     programs.save(out)
     assert ProgramSet.load(out) == programs
 
@@ -59,7 +59,7 @@ def test_a_folder_that_cannot_be_written(
 ) -> None:
     """Of several kinds; a superuser, who may run the tests, is stopped by none of them in truth."""
     TREES.save(tmp_path / "trees.jsonl")
-    out = tmp_path / "p.gdl"
+    out = tmp_path / "p.jsonl"
     out.write_text("from before")
 
     def refuse(prefix: str, dir: Path) -> Any:
@@ -70,7 +70,7 @@ def test_a_folder_that_cannot_be_written(
         main(["mine", str(tmp_path / "trees.jsonl"), "-o", str(out), "-q"])
     assert end.value.code == 2
     error = capsys.readouterr().err
-    assert error.startswith(f"error: p.gdl: cannot be written: {os.strerror(number)}")
+    assert error.startswith(f"error: p.jsonl: cannot be written: {os.strerror(number)}")
     assert "xyz" not in error
     assert out.read_text() == "from before"
     monkeypatch.chdir(tmp_path)
@@ -150,7 +150,7 @@ def test_an_input_is_not_written_over(
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_child_does_not_keep_the_lock_of_a_dead_owner(tmp_path: Path) -> None:
     header = {"kind": KIND, "format": 1}
-    owner = Checkpoint(tmp_path / "run", header, 1)
+    owner = Checkpoint(tmp_path / "run", header, 1, 1)
     ready, says_ready = os.pipe()
     child = os.fork()
     if not child:
@@ -160,7 +160,7 @@ def test_a_child_does_not_keep_the_lock_of_a_dead_owner(tmp_path: Path) -> None:
     try:
         assert os.read(ready, 1) == b"."
         owner.close()
-        Checkpoint(tmp_path / "run", header, 1).close()
+        Checkpoint(tmp_path / "run", header, 1, 1).close()
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
@@ -231,7 +231,7 @@ CONVERT = ["datasets", "d.jsonl", "-o", "OUT"]
 EXPLAIN = ["explain", "m.gdlnn", "d.jsonl", "-o", "OUT"]
 OUTPUTS = [
     ("model.gdlnn", ["train", "d.jsonl", "--split", "none", "--epsilon", "0.1", "-q", "-o", "OUT"]),
-    ("programs.gdl", ["mine", "d.jsonl", "--split", "none", "-q", "-o", "OUT"]),
+    ("programs.jsonl", ["mine", "d.jsonl", "--split", "none", "-q", "-o", "OUT"]),
     ("report.html", ["report", "m.gdlnn", "new.jsonl", "--part", "all", "--graphs", "2", "-q", "-o", "OUT"]),
     *(
         (f"out{ending}", ["predict", "m.gdlnn", "d.jsonl", "-o", "OUT"])
@@ -275,7 +275,7 @@ def test_mining_ends_with_what_is_done_and_goes_on(tmp_path: Path) -> None:
     """With Ctrl-C ignored, as for what a script puts in the background."""
     dataset = random_trees(250, nodes=20)
     dataset.save(tmp_path / "d.jsonl")
-    out, checkpoint = tmp_path / "p.gdl", tmp_path / "run"
+    out, checkpoint = tmp_path / "p.jsonl", tmp_path / "run"
     words = f"mine {tmp_path}/d.jsonl --split none -o {out} -j 2 -q --checkpoint {checkpoint}".split()
     ignoring = f"import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); {START[-1]}"
     process = subprocess.Popen([*START[:2], ignoring, *words], stderr=subprocess.PIPE)
@@ -286,7 +286,7 @@ def test_mining_ends_with_what_is_done_and_goes_on(tmp_path: Path) -> None:
     process.send_signal(signal.SIGTERM)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 143
-    assert b"p.gdl is incomplete. Run the same command again to resume from the checkpoint." in said
+    assert b"p.jsonl is incomplete. Run the same command again to resume from the checkpoint." in said
     assert not ProgramSet.load(out).complete
     with pytest.raises(SystemExit) as ended:
         main(words)

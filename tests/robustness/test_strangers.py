@@ -114,7 +114,7 @@ def test_the_files_that_are_changed_are_sound(reader: str) -> None:
 
 def test_json_that_is_too_deep(tmp_path: Path) -> None:
     deep = tmp_path / "deep"
-    deep.write_text(f"// gdlnn programs {DEEP}\n")
+    deep.write_text(DEEP)
     with pytest.raises(MiningError, match="nested too deeply"):
         ProgramSet.load(deep)
     deep.write_text(DEEP)
@@ -125,14 +125,11 @@ def test_json_that_is_too_deep(tmp_path: Path) -> None:
 def test_values_of_results_in_checkpoints() -> None:
     good = {
         "task": 1, "program": {"nodes": [], "edges": []}, "score": 0.5, "support": "0", "mutations": 1,
-        "unresolved": 0, "tests": 1, "searches": 1, "unknown": 0, "seconds": 0.5,
+        "unresolved": 0, "tests": 1, "unknown": 0, "seconds": 0.5,
     }  # fmt: skip
-    assert TaskResult.from_json(good).task == 1
+    assert TaskResult.from_json(good, 2, 1).task == 1
     lies: list[dict[str, Any]] = [
-        *(
-            {name: -1}
-            for name in ("task", "mutations", "unresolved", "tests", "searches", "unknown", "seconds")
-        ),
+        *({name: -1} for name in ("task", "mutations", "unresolved", "tests", "unknown", "seconds")),
         *({"score": value} for value in (float("nan"), float("inf"), -0.5, 2.0, "1", None)),
         *({"seconds": value} for value in (float("nan"), float("inf"), True, "1")),
         *({"tests": value} for value in (2**70, True, 1.5)),
@@ -140,7 +137,7 @@ def test_values_of_results_in_checkpoints() -> None:
     ]
     for changes in lies:
         with pytest.raises((ValueError, TypeError)):
-            TaskResult.from_json({**good, **changes})
+            TaskResult.from_json({**good, **changes}, 2, 1)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ COMMANDS: dict[Any, str] = {
     report.report: "gdlnn report model.gdlnn mine.csv --label active -o report.html",
     report.alerts: "gdlnn alerts model.gdlnn --data mine.csv -o alerts.csv",
     serve.serve: "gdlnn serve model.gdlnn, then open the address it prints",
-    mine.mine: "gdlnn mine MUTAG -o programs.gdl",
+    mine.mine: "gdlnn mine MUTAG -o programs.jsonl",
 }
 for function, example in COMMANDS.items():
     app.command(cls=Command, epilog=f"Example: {example}")(function)

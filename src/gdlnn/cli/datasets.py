@@ -64,7 +64,8 @@ def datasets(
         )
     data = opt.without_duplicates(data, duplicates)
     if output is not None:
-        _write(data, output, as_json=as_json)
+        data.save(output)
+        echo(f"{output.name}: {len(data)} graphs")
     elif as_json:
         opt.print_json(_as_json(data))
     else:
@@ -143,11 +144,3 @@ def _describe_features(schema: Schema) -> None:
             names = list(feature.values.values())
             shown = ", ".join(names[:MOST_LISTED]) + (", …" if len(names) > MOST_LISTED else "")
             echo(f"{of} feature {feature.name} ({feature.kind})" + (f": {shown}" if names else ""))
-
-
-def _write(data: GraphDataset, output: Path, *, as_json: bool) -> None:
-    data.save(output)
-    if as_json:
-        opt.print_json({"output": str(output), "graphs": len(data)})
-    else:
-        echo(f"{output.name}: {len(data)} graphs")

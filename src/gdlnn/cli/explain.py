@@ -13,8 +13,6 @@ from gdlnn.cli.app import echo
 from gdlnn.errors import ExplanationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from gdlnn.explain import Explanation
     from gdlnn.graphs import GraphDataset
     from gdlnn.model import GDLNNClassifier
@@ -74,11 +72,13 @@ def explain(
 ) -> None:
     """Explain predictions: which programs decide, and where they match.
 
-    Prints the explanations, with --json as JSON; or writes them to --output, and with --json prints the path.
+    Prints the explanations, with --json as JSON; or writes them to --output.
     """
     from gdlnn.drawing import write_text
+    from gdlnn.explain import explain as explain_graphs
     from gdlnn.explain.explainer import make_technique
     from gdlnn.model.model_folder import load_models
+    from gdlnn.progress import progress_bar
 
     wanted = _n_reasons(n_reasons)
     if overall and (index or every):
@@ -106,7 +106,10 @@ def explain(
             rows = _rows(data, index, every, ending)
             options = (make_technique(technique), wanted, class_of(loaded, class_))
             some = _named(data.take(rows), rows, label)
-            found += _explanations(loaded, some, options, opt.timed_messages(quiet))
+            with progress_bar("explaining", len(some), wanted=not quiet) as update:
+                for start in range(0, len(some), BATCH):
+                    found += explain_graphs(loaded, some[start : start + BATCH], *options)
+                    update(completed=len(found))
     if overall:
         text, what = "".join(texts), {"graphs": n_graphs}
     else:
@@ -115,9 +118,7 @@ def explain(
         echo(text, nl=False)
         return
     write_text(output, text)
-    if as_json:
-        opt.print_json({"output": str(output), **what})
-    elif not quiet:
+    if not quiet:
         echo(f"{output.name}: " + ", ".join(f"{count:,} {noun}" for noun, count in what.items()))
 
 
@@ -128,20 +129,6 @@ def _named(data: GraphDataset, rows: list[int], label: str) -> GraphDataset:
         name = graph.name or f"graph {row}"
         data.graphs[place] = graph._renamed(graph.schema, f"{label}: {name}" if label else name)
     return data
-
-
-def _explanations(
-    model: GDLNNClassifier, data: GraphDataset, options: tuple[Any, ...], say: Callable[[str], None]
-) -> list[Explanation]:
-    """Explain graphs one batch after another, and report progress."""
-    from gdlnn.explain import explain as explain_graphs
-
-    found: list[Explanation] = []
-    for start in range(0, len(data), BATCH):
-        if start:
-            say(f"{start} of {len(data)} graphs explained")
-        found += explain_graphs(model, data[start : start + BATCH], *options)
-    return found
 
 
 def _text(found: list[Explanation], ending: str, *, single: bool) -> str:

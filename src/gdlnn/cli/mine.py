@@ -1,23 +1,20 @@
-"""`gdlnn mine`: programs from a dataset into a .gdl file."""
+"""`gdlnn mine`: programs from a dataset into a .jsonl file."""
 
 from __future__ import annotations
 
 import logging
 from pathlib import Path  # noqa: TC003  (typer reads the annotations)
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from gdlnn.cli import options as opt
 from gdlnn.cli.app import INTERRUPTED, echo
 
-if TYPE_CHECKING:
-    from gdlnn.mining import ProgramSet
-
 
 def mine(
     dataset: opt.Dataset,
-    output: Annotated[Path, opt.output("The .gdl file to write; - writes to standard output.")],
+    output: Annotated[Path, opt.output("The .jsonl file to write; - writes to standard output.")],
     label: opt.Label = None,
     smiles: opt.Smiles = None,
     standardize: opt.Standardize = "none",
@@ -48,17 +45,16 @@ def mine(
     checkpoint: Annotated[Path | None, opt.checkpoint("A file for finished descents")] = None,
     jobs: opt.Jobs = -1,
     dask: opt.Dask = None,
-    as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Mine programs from a dataset and write them as GDL text.
+    """Mine programs from a dataset and write them as lines of JSON, each in words and as GDL.
 
     After Ctrl-C or --time-limit the finished programs are written and marked incomplete.
     """
     from gdlnn import mining
     from gdlnn.datasets.resolve import resolve_dataset
 
-    if not opt.check_stdout(output, as_json):
+    if not opt.is_stdout(output):
         opt.check_output(output, dataset, checkpoint=checkpoint)
     reading = opt.molecule_reader(standardize)
     columns = opt.split_columns(split)
@@ -85,21 +81,12 @@ def mine(
                 checkpoint=checkpoint,
                 verbose=not quiet,
             )
-    _write(programs, output, as_json=as_json, quiet=quiet)
+    with opt.opened(output) as write:
+        write(programs.to_text().encode())
+    if not quiet:
+        echo(f"{programs.summary()}\n{output.name}: {len(programs)} programs", err=opt.is_stdout(output))
     if not programs.complete:
         again = " Run the same command again to resume from the checkpoint." if checkpoint else ""
         echo(f"stopped by {programs.stopped_by}: {output.name} is incomplete.{again}", err=True)
         if programs.stopped_by == "interrupt":
             raise typer.Exit(INTERRUPTED)
-
-
-def _write(programs: ProgramSet, output: Path, *, as_json: bool, quiet: bool) -> None:
-
-    with opt.opened(output) as write:
-        write(programs.to_text().encode())
-    if as_json:
-        opt.print_json({"programs": str(output), "n_programs": len(programs), "complete": programs.complete})
-    elif not quiet:
-        to_stderr = opt.is_stdout(output)
-        echo(programs.summary(), err=to_stderr)
-        echo(f"{output.name}: {len(programs)} programs", err=to_stderr)

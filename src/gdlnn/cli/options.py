@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, Literal, get_args
@@ -118,7 +118,7 @@ Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print no progress an
 
 
 def check_output(path: Path, *inputs: str | Path, checkpoint: Path | None = None) -> None:
-    """Refuse an output that is a folder, an input, the checkpoint, or in a folder that cannot be written."""
+    """Refuse an output that is a folder, an input, the checkpoint, or that cannot be written."""
     # Path.resolve() raises on a loop of links before Python 3.13.
     if checkpoint is not None and os.path.realpath(checkpoint) == os.path.realpath(path):
         raise WriteError(f"{path.name}: the output would overwrite the checkpoint; choose another --output")
@@ -127,12 +127,28 @@ def check_output(path: Path, *inputs: str | Path, checkpoint: Path | None = None
     for source in _files(inputs):
         if source.is_file() and path.is_file() and source.samefile(path):
             raise WriteError(f"{path.name} would overwrite the input; choose another --output")
-    if path.exists() and not path.is_file():
-        return  # a pipe or a device
-    nearest = next((folder for folder in path.absolute().parents if folder.exists()), Path())
-    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
-        kind = "a folder without write permission" if nearest.is_dir() else "a file"
-        raise WriteError(f"{path.name}: cannot write there: {nearest.name or nearest} is {kind}")
+    if path.is_file() or not path.exists():  # neither a pipe nor a device
+        _try_to_write(path)
+
+
+def _try_to_write(path: Path) -> None:
+    """Create and remove a file and the folders that it lacks; an existing file is left alone."""
+    file = Path(os.path.realpath(path))
+    missing = [folder for folder in file.parents if not folder.exists()]
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if file.exists():
+            tempfile.TemporaryFile(dir=file.parent).close()
+        else:
+            file.touch(exist_ok=False)
+            file.unlink()
+    except OSError as error:
+        reason = f"{file.parent.name} is a file" if file.parent.is_file() else error.strerror
+        raise WriteError(f"{path.name}: cannot be written: {reason}") from error
+    finally:
+        for folder in missing:
+            with suppress(OSError):
+                folder.rmdir()
 
 
 def model_files(model: Path) -> list[Path]:
@@ -143,13 +159,6 @@ def model_files(model: Path) -> list[Path]:
 def is_stdout(path: Path) -> bool:
     """Return whether --output is -, for standard output."""
     return str(path) == "-"
-
-
-def check_stdout(path: Path, as_json: bool) -> bool:
-    """Return whether --output is -, which --json does not go with."""
-    if is_stdout(path) and as_json:
-        raise WriteError("--json: the output goes to standard output too; write it to a file with -o")
-    return is_stdout(path)
 
 
 @contextmanager

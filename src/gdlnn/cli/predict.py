@@ -42,7 +42,6 @@ def predict(
     data_dir: opt.DataDir = None,
     jobs: opt.Jobs = -1,
     dask: opt.Dask = None,
-    as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
     """Predict the label of every graph and write a table.
@@ -56,7 +55,7 @@ def predict(
     from gdlnn.model.representation import stream_predictions
     from gdlnn.progress import progress_bar
 
-    if not opt.check_stdout(output, as_json):
+    if not opt.is_stdout(output):
         opt.check_output(output, *opt.model_files(model), dataset)
         opt.check_ending(output, *ENDINGS)
     models = load_models(model)
@@ -67,7 +66,7 @@ def predict(
         data = _input(source, first, smiles, id=id_, encoding=encoding, root=data_dir)
         table = PredictionTable(models, data, ending=output.suffix.lower())
         stack.enter_context(opt.on_processes(dask, jobs))
-        bar = progress_bar("predicting", style="rows", wanted=not quiet and not as_json)
+        bar = progress_bar("predicting", wanted=not quiet)
         update = stack.enter_context(bar)
         write = stack.enter_context(opt.opened(output))
         write(table.header())
@@ -79,9 +78,7 @@ def predict(
                 f"{dataset}: expected at least one row that parses, got none of {table.n_rows}"
             )
     seconds = time.monotonic() - started
-    if as_json:
-        opt.print_json({"predictions": str(output), **table.summary(), "seconds": seconds})
-    elif not quiet:
+    if not quiet:
         for line in table.summary_lines(output.name, seconds):
             echo(line, err=opt.is_stdout(output))
 
@@ -131,8 +128,8 @@ class PredictionTable:
         }
         self._added, self._n_own = added_columns(data, classes), len(data.columns)
         self.columns = [*data.columns, *(column.name for column in self._added)]
-        self.n_rows = self.n_graphs = self.not_read = 0
-        self.trained_on = self.edge = self.outside = 0
+        self.n_rows = self.n_graphs = 0
+        self._kinds: Counter[str] = Counter()
         self._labels: dict[str, Counter[Any]] = {label: Counter() for label in models}
 
     def header(self) -> bytes:
@@ -156,17 +153,15 @@ class PredictionTable:
                 self._count(by_model)
             lines.append([*cells, *(column.cell(own, by_model) for column in self._added)])
         self.n_rows += len(rows)
-        self.not_read = self.n_rows - self.n_graphs
         return self._text(lines)
 
     def _count(self, predictions: Mapping[str, Prediction]) -> None:
         """Count the predictions of a graph."""
         for label, one in predictions.items():
             self._labels[label][one.label] += 1
-        self.trained_on += any(one.seen for one in predictions.values())
         domains = {one.domain for one in predictions.values()}
-        self.outside += "outside" in domains
-        self.edge += "edge" in domains and "outside" not in domains
+        self._kinds[next((kind for kind in ("outside", "edge") if kind in domains), "inside")] += 1
+        self._kinds["trained on"] += any(one.seen for one in predictions.values())
         self.n_graphs += 1
 
     def _text(self, lines: list[list[Any]]) -> bytes:
@@ -179,21 +174,6 @@ class PredictionTable:
 
     # --- the summary --------------------------------------------------------------------------------
 
-    def summary(self) -> dict[str, Any]:
-        """Return the counts as plain JSON values."""
-        labels = {
-            name: {str(label): count for label, count in sorted(counts.items(), key=str)}
-            for name, counts in self._labels.items()
-            if hasattr(self._models[name], "classes_")
-        }
-        return {
-            "rows": self.n_rows,
-            "labels": labels.get("", labels),
-            "seen": self.trained_on,
-            "domain": {"edge": self.edge, "outside": self.outside},
-            "not_read": self.not_read,
-        }
-
     def summary_lines(self, name: str, seconds: float) -> Iterator[str]:
         """Give the summary in words."""
         from gdlnn.graphs import Schema
@@ -203,22 +183,20 @@ class PredictionTable:
             counts = sorted(self._labels[label].items(), key=str)
             text = ", ".join(f"{schema.class_name(one)} {count}" for one, count in counts)
             if not hasattr(model, "classes_"):
-                unit = getattr(model, "unit", "")
-                text = (
-                    f"from {min(self._labels[label]):.4g} to {max(self._labels[label]):.4g} {unit}".rstrip()
-                )
+                low, high = min(self._labels[label]), max(self._labels[label])
+                text = f"from {low:.4g} to {high:.4g} {getattr(model, 'unit', '')}".rstrip()
             yield f"{name}: {label}: {text}" if label else f"{name}: {counted(self.n_rows, 'row')}: {text}"
             if decision := getattr(model, "decision_", None):
                 rare = schema.class_name(model.classes_.tolist()[decision.code])
                 yield f"{rare} is predicted from a probability of {decision.threshold:.0%} on"
         yield f"{seconds:.1f} s, {self.n_rows / max(seconds, 1e-9):,.0f} rows per second"
-        if self.trained_on:
-            graphs = were(self.trained_on, "graph")
-            yield f"{graphs} in the training data; such predictions do not test the model"
-        if self.edge or self.outside:
+        if n := self._kinds["trained on"]:
+            yield f"{were(n, 'graph')} in the training data; such predictions do not test the model"
+        outside, edge = self._kinds["outside"], self._kinds["edge"]
+        if outside or edge:
             yield (
-                f"outside the model's domain: {counted(self.outside, 'graph')}, at its edge: {self.edge:,}; "
+                f"outside the model's domain: {counted(outside, 'graph')}, at its edge: {edge:,}; "
                 "the column reason says why"
             )
-        if self.not_read:
-            yield f"{were(self.not_read, 'row')} skipped; the table gives the reasons"
+        if self.n_rows > self.n_graphs:
+            yield f"{were(self.n_rows - self.n_graphs, 'row')} skipped; the table gives the reasons"

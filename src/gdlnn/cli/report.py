@@ -81,37 +81,20 @@ def print_result(report: dict[str, Any], output: Path, *, as_json: bool, quiet: 
     from gdlnn.model.scores import score_lines, value_score_lines
 
     found, left_out = report["performance"], report["data"]["held_out"]["left_out"]
-    if "unit" in report:
-        if as_json:
-            opt.print_json({"report": str(output), "scores": found, "left_out": left_out})
-        for line in value_score_lines(f"{found['n']} held-out graphs", found, report["unit"]):
-            if not as_json and not quiet:
-                echo(line)
-        return
     if as_json:
-        summary = {
-            "report": str(output),
-            "bytes": output.stat().st_size,
-            "graphs": found["n"],
-            "accuracy": found["accuracy"],
-            "accuracy_interval": list(found["accuracy_interval"]),
-            "majority": found["majority"]["accuracy"],
-            "roc_auc": found["scores"]["roc_auc"],
-            "scores": found["scores"],
-            "domains": found["domains"],
-            "left_out": left_out,
-            "programs": report["model"]["n_programs"],
-        }
-        opt.print_json(summary)
-    elif not quiet:
+        opt.print_json({"report": str(output), "left_out": left_out, **found})
+        return
+    title = f"{found['n']} held-out graphs"
+    if "unit" in report:
+        lines = [*value_score_lines(title, found, report["unit"])]
+    else:
         names = {item["label"]: item["name"] for item in report["classes"]}
         counts = report["data"]["training"]["classes"]
-        title = f"{found['n']} held-out graphs"
-        for line in score_lines(title, found["scores"], found["majority"], counts, names.__getitem__):
-            echo(line)
-        if left_out:
-            echo(f"{were(left_out, 'graph')} left out, since the model was trained on them")
-        echo(f"{output}: {output.stat().st_size / 1e6:.1f} MB")
+        lines = [*score_lines(title, found["scores"], found["majority"], counts, names.__getitem__)]
+    if left_out:
+        lines.append(f"{were(left_out, 'graph')} left out, since the model was trained on them")
+    for line in [] if quiet else [*lines, f"{output}: {output.stat().st_size / 1e6:.1f} MB"]:
+        echo(line)
 
 
 # --- alerts -------------------------------------------------------------------------------------------------
@@ -148,7 +131,6 @@ def alerts(
         str | None, opt.option("Model", "Only alerts for this class (label or name).", "--class")
     ] = None,
     jobs: opt.Jobs = -1,
-    as_json: opt.Json = False,
 ) -> None:
     """Write structural alerts: the name, SMARTS, counts, precision and odds ratio of each.
 
@@ -159,7 +141,7 @@ def alerts(
     from gdlnn.model.model_folder import load_models
     from gdlnn.report.alerts import find_alerts
 
-    if not opt.check_stdout(output, as_json):
+    if not opt.is_stdout(output):
         opt.check_output(output, *opt.model_files(model), *([data] if data is not None else []))
         opt.check_ending(output, ".csv", ".json", ".smarts", ".catalog")
     table: dict[str, Any] = {"smiles": smiles, "label": label, "positive": positive, "root": data_dir}
@@ -174,11 +156,8 @@ def alerts(
     with opt.opened(output) as write:
         write(_alerts_bytes(found, output.suffix.lower()))
     exact = sum(alert.exact for alert in found)
-    if as_json:
-        opt.print_json({"output": str(output), "alerts": len(found), "with_smarts": exact})
-    else:
-        text = f"{output.name}: {len(found)} alerts, {exact} of them with an exact SMARTS"
-        echo(text, err=opt.is_stdout(output))
+    text = f"{output.name}: {len(found)} alerts, {exact} of them with an exact SMARTS"
+    echo(text, err=opt.is_stdout(output))
 
 
 def _alerts_bytes(found: list[Alert], ending: str) -> bytes:

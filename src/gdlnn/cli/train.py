@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gdlnn.graphs import GraphDataset
 
 Vocabulary = Literal["auto", "neighborhoods", "mined"]
-NOT_REPEATED = ("output", "checkpoint", "jobs", "data_dir", "as_json", "quiet", "verbose")
+NOT_REPEATED = ("output", "checkpoint", "jobs", "data_dir", "quiet", "verbose")
 """Options that do not change the model."""
 
 
@@ -62,7 +62,7 @@ def train(
     ] = "auto",
     epsilon: Annotated[
         str | None,
-        opt.option("Model", "ε of the score, one or several: 0.1,1,1%.", show_default="0.1"),
+        opt.option("Model", "ε of the score, one or several: 0.1,1,1%.", show_default="1"),
     ] = None,
     class_weight: Annotated[
         Literal["balanced"] | None,
@@ -98,7 +98,6 @@ def train(
     seed: Annotated[int, opt.option("Advanced", "Seed of the split, of mining and of the head.", min=0)] = 0,
     checkpoint: Annotated[Path | None, opt.checkpoint("A folder for finished steps")] = None,
     jobs: opt.Jobs = -1,
-    as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
     """Train a model on a dataset and save it to one file.
@@ -118,7 +117,7 @@ def train(
     columns = [*opt.split_columns(split), *([weight_column] if weight_column is not None else [])]
 
     def say(text: str) -> None:
-        if not quiet and not as_json:
+        if not quiet:
             echo(text)
 
     def say_one(text: str) -> None:
@@ -173,12 +172,10 @@ def train(
         return model
 
     if len(labels) > 1:
-        training.train_several(tables, output, run, checkpoint, say, as_json=as_json, quiet=quiet)
+        training.train_several(tables, output, run, checkpoint, say, quiet=quiet)
         return
-    model = run(next(iter(tables.values())), output, checkpoint)
+    run(next(iter(tables.values())), output, checkpoint)
     say(f"{output.name}: written")
-    if as_json:
-        opt.print_json({"model": str(output), "programs": len(model.programs_), "metrics": model.metrics_})
 
 
 def _given_options(context: typer.Context) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -123,7 +124,8 @@ def with_class_names(data: GraphDataset, classes: str | None) -> GraphDataset:
         if not is_pair or not name or label not in labels:
             raise DatasetError(f"--classes: expected LABEL=NAME for {', '.join(labels)}, got {item!r}")
         names[labels[label]] = name
-    if len(set(names.values())) < len(names) or data.schema is None:
+    shown = {names.get(label, word) for word, label in labels.items()}
+    if len(shown) < len(labels) or data.schema is None:
         raise DatasetError(f"--classes: expected different names, got {classes!r}")
     return data.with_schema(replace(data.schema, classes=names))
 
@@ -181,9 +183,7 @@ def trained(
     table: LabeledTable, split: str, seed: int, cv: int | None, fit: Fit, say: Say
 ) -> GDLNNClassifier:
     """Split, train and score a model, and print the results."""
-    data, folds = table.data, {}
-    if cv is not None:
-        folds = {"cv": cross_validated(data, cv, seed, fit, say)}
+    data = table.data
     if cv is not None or split == "none":
         data.provenance = {**data.provenance, "split": "none", "seed": seed}
         parts = {"train": data}
@@ -194,15 +194,16 @@ def trained(
     model = fit(parts)
     choice = ", ".join(f"{name} = {value}" for name, value in model.choice_.items())
     say(f"{len(model.programs_)} programs; {choice}")
+    model.metrics_ = _held_out_scores(model, parts, say)
+    if cv is not None:
+        model.metrics_ = {"cv": cross_validated(model, data, cv, seed, fit, say)}
     if not hasattr(model, "classes_"):
-        model.metrics_ = {**folds, **_value_scores(model, parts, say)}
-        for line in _contribution_lines(model):
-            say(line)
-        return model
-    model.metrics_ = {**folds, **_scores(model, parts, say)}
-    _report_never_predicted(model, parts, say)
-    card = isinstance(model.head, str) and model.head == "scorecard"
-    for line in scorecard_text(model, parts.get("test")).splitlines() if card else _program_lines(model):
+        lines = _contribution_lines(model)
+    else:
+        _report_never_predicted(model, parts, say)
+        card = isinstance(model.head, str) and model.head == "scorecard"
+        lines = scorecard_text(model, parts.get("test")).splitlines() if card else _program_lines(model)
+    for line in lines:
         say(line)
     return model
 
@@ -217,46 +218,80 @@ def _parts_text(data: GraphDataset, parts: dict[str, GraphDataset]) -> str:
     return f"{data.name or 'dataset'}: {len(data)} graphs, split {source}: {sizes}{skipped}"
 
 
-def _scores(model: GDLNNClassifier, parts: dict[str, GraphDataset], say: Say) -> dict[str, Any]:
-    """Return the scores on the validation and test sets; print them next to those of the commonest label.
+def _held_out_scores(model: Any, parts: dict[str, GraphDataset], say: Say) -> dict[str, Any]:
+    """Return the scores on the validation and test sets, and print them.
 
-    The scores on the validation set are printed with --verbose, or if there is no test set.
+    Those on the validation set are printed with --verbose, or if there is no test set.
     """
     found: dict[str, Any] = {}
-    schema = model.schema_ or Schema()
-    for name in ("val", "test"):
-        part = parts.get(name)
-        if part is None or not len(part):
-            continue
-        assert part.y is not None
-        answers = model.represent(part)
+    for name in [name for name in ("val", "test") if name in parts]:
+        answers = model.represent(parts[name])
         twins = sum(map(bool, answers.in_training)) if name == "test" else 0
         overlap = f", {twins} of them also in the training set" if twins else ""
-        counts = model.programs_.info.label_counts
         printed = say if is_verbose() or name == "test" or "test" not in parts else None
-        values = (answers.probabilities, answers.labels, model.classes_)
-        found[name] = score(
-            f"{name}, {len(part)} graphs{overlap}", part.y, *values, counts, schema.class_name, printed
-        )
+        title = f"{name}, {len(parts[name])} graphs{overlap}"
+        found[name] = _score(model, title, np.asarray(parts[name].y), answers, printed)
     return found
 
 
-def _value_scores(model: Any, parts: dict[str, GraphDataset], say: Say) -> dict[str, Any]:
-    """Return the scores of a regressor; print them next to those of the training mean."""
-    found: dict[str, Any] = {}
-    for name in ("val", "test"):
-        part = parts.get(name)
-        if part is None or not len(part):
-            continue
-        answers = model.represent(part)
-        twins = sum(map(bool, answers.in_training)) if name == "test" else 0
-        overlap = f", {twins} of them also in the training set" if twins else ""
-        truth = np.asarray(part.y)
-        found[name] = value_report(truth, answers.labels, model.training_.labels, answers.intervals)
-        if is_verbose() or name == "test" or "test" not in parts:
-            for line in value_score_lines(f"{name}, {len(part)} graphs{overlap}", found[name], model.unit):
-                say(line)
+def _score(model: Any, title: str, y: npt.NDArray[Any], answers: Any, say: Say | None) -> dict[str, Any]:
+    """Return the scores, and those of always giving the commonest label or the mean; print them.
+
+    Scores of each class are printed with --verbose only.
+    """
+    if hasattr(model, "classes_"):
+        counts, classes = model.programs_.info.label_counts, model.classes_
+        own = score_intervals(y, answers.probabilities, classes, answers.labels, counts)
+        found = {"model": own, "majority": majority_scores(y, classes, counts)}
+        name = (model.schema_ or Schema()).class_name
+        lines = list(score_lines(title, own, found["majority"], counts, name))
+        lines = lines if is_verbose() else lines[: 1 + len(NAMES)]
+    else:
+        found = value_report(y, answers.labels, model.training_.labels, answers.intervals)
+        lines = list(value_score_lines(title, found, model.unit))
+    if say is not None:
+        for line in lines:
+            say(line)
     return found
+
+
+def cross_validated(model: Any, data: GraphDataset, k: int, seed: int, fit: Fit, say: Say) -> dict[str, Any]:
+    """Train a model like that of all graphs for each fold; return scores of rows predicted out of fold.
+
+    Folds are stratified, with identical graphs in one fold. The deviation is over the scores of the folds.
+    """
+    y, classes = np.asarray(data.y), getattr(model, "classes_", None)
+    answers = SimpleNamespace(
+        labels=np.empty_like(y),
+        intervals=np.zeros((len(y), 2)),
+        probabilities=np.zeros((len(y), 0 if classes is None else len(classes))),
+    )
+    own = []
+    for number, (train, test) in enumerate(data.folds(k, seed), start=1):
+        if is_verbose():
+            say(f"fold {number} of {k}: {len(train)} training graphs, {len(test)} test graphs")
+        of_fold: Any = fit({"train": train})
+        rows, found = np.isin(data.indices, test.indices), of_fold.represent(test)
+        answers.labels[rows] = found.labels
+        if classes is None:
+            answers.intervals[rows] = found.intervals
+            own.append({"rmse": float(np.sqrt(np.mean((found.labels - y[rows]) ** 2)))})
+        else:
+            columns = np.searchsorted(classes, of_fold.classes_)
+            answers.probabilities[np.ix_(rows, columns)] = found.probabilities
+            scores = classification_scores(y[rows], found.probabilities, of_fold.classes_, found.labels)
+            own.append({name: scores[name] for name in METRICS})
+    scores = _score(model, f"{k} folds, {len(y)} graphs", y, answers, say)
+    return {
+        "folds": k,
+        **scores,
+        "deviation": {name: _deviation([one[name] for one in own]) for name in own[0]},
+    }
+
+
+def _deviation(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.std(known, ddof=1)) if len(known) > 1 else None
 
 
 def _contribution_lines(model: Any) -> list[str]:
@@ -301,77 +336,6 @@ def _program_lines(model: GDLNNClassifier) -> list[str]:
     return lines
 
 
-def score(
-    title: str,
-    y: npt.NDArray[Any],
-    probabilities: npt.NDArray[np.float64],
-    predicted: npt.NDArray[Any],
-    classes: npt.NDArray[Any],
-    counts: Sequence[tuple[Any, int]],
-    class_name: Callable[[Any], str],
-    say: Say | None,
-) -> dict[str, Any]:
-    """Return the scores and those of the commonest label; print them, with --verbose by class too."""
-    own = score_intervals(y, probabilities, classes, predicted, counts)
-    majority = majority_scores(y, classes, counts)
-    lines = list(score_lines(title, own, majority, counts, class_name))
-    if say is not None:
-        for line in lines if is_verbose() else lines[: 1 + len(NAMES)]:
-            say(line)
-    return {"model": own, "majority": majority}
-
-
-def cross_validated(data: GraphDataset, k: int, seed: int, fit: Fit, say: Say) -> dict[str, Any]:
-    """Train a model for each fold, and return the scores of all rows, each predicted out of fold.
-
-    Folds are stratified, with identical graphs in one fold. The deviation is over the scores of the folds.
-    """
-    assert data.y is not None
-    if data.y.dtype.kind == "f":
-        return _cross_validated_values(data, k, seed, fit, say)
-    classes, sizes = np.unique(data.y, return_counts=True)
-    probabilities = np.zeros((len(data), len(classes)))
-    predicted = np.empty(len(data), dtype=classes.dtype)
-    own = []
-    for number, (train, test) in enumerate(data.folds(k, seed), start=1):
-        if is_verbose():
-            say(f"fold {number} of {k}: {len(train)} training graphs, {len(test)} test graphs")
-        model = fit({"train": train})
-        rows = np.isin(data.indices, test.indices)
-        found = model.represent(test)
-        probabilities[np.ix_(rows, np.searchsorted(classes, model.classes_))] = found.probabilities
-        predicted[rows] = found.labels
-        assert test.y is not None
-        own.append(classification_scores(test.y, found.probabilities, model.classes_, found.labels))
-    counts = list(zip(classes.tolist(), sizes.tolist(), strict=True))
-    name = data.schema.class_name if data.schema is not None else str
-    title = f"{k} folds, {len(data)} graphs"
-    scores = score(title, data.y, probabilities, predicted, classes, counts, name, say)
-    deviation = {name: _deviation([one[name] for one in own]) for name in METRICS}
-    return {"folds": k, **scores, "deviation": deviation}
-
-
-def _cross_validated_values(data: GraphDataset, k: int, seed: int, fit: Fit, say: Say) -> dict[str, Any]:
-    """Train a regressor for each fold, and return the scores of all rows, each predicted out of fold."""
-    truth = np.asarray(data.y)
-    predicted, bounds, rmse = np.zeros(len(data)), np.zeros((len(data), 2)), []
-    unit = ""
-    for train, test in data.folds(k, seed):
-        model: Any = fit({"train": train})
-        rows, found = np.isin(data.indices, test.indices), model.represent(test)
-        predicted[rows], bounds[rows], unit = found.labels, found.intervals, model.unit
-        rmse.append(float(np.sqrt(np.mean((found.labels - truth[rows]) ** 2))))
-    scores = value_report(truth, predicted, truth, bounds)
-    for line in value_score_lines(f"{k} folds, {len(data)} graphs", scores, unit):
-        say(line)
-    return {"folds": k, **scores, "deviation": {"rmse": _deviation(rmse)}}
-
-
-def _deviation(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(np.std(known, ddof=1)) if len(known) > 1 else None
-
-
 # --- several labels ---------------------------------------------------------------------------------------
 
 
@@ -383,7 +347,7 @@ def check_folder(folder: Path) -> None:
         raise WriteError(
             f"{folder.name}: expected an empty folder or one of models, got one with other files: {name}"
         )
-    opt.check_output(folder.resolve().parent / MANIFEST)
+    opt.check_output(folder.resolve().parent / MANIFEST if folder.exists() else folder)
 
 
 def train_several(
@@ -393,7 +357,6 @@ def train_several(
     checkpoint: Path | None,
     say: Say,
     *,
-    as_json: bool,
     quiet: bool,
 ) -> None:
     """Train a model for each label column into a folder, with one summary table and one index."""
@@ -412,18 +375,14 @@ def train_several(
         write_index(new, entries, folder.resolve().name)
         write_manifest(new, entries)
     say(f"\n{folder.name}: {len(entries)} models, {SUMMARY} and {INDEX}")
-    if as_json:
-        models = [{"label": e.label, "file": e.file, **e.summary} for e in entries]
-        opt.print_json({"folder": str(folder), "models": models})
-    else:
-        _print_summary(entries, say)
+    _print_summary(entries, say)
 
 
 def file_names(labels: Sequence[str]) -> dict[str, str]:
     """Return a safe file name for each label."""
     names: dict[str, str] = {}
     for label in labels:
-        safe = re.sub(r"[^\w.-]+", "_", label, flags=re.ASCII).strip("._") or "label"
+        safe = re.sub(r"[^\w.-]+", "_", label, flags=re.ASCII).strip("._")[:100] or "label"
         taken = {name.lower() for name in names.values()}
         number = 2
         name = safe
@@ -433,22 +392,17 @@ def file_names(labels: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def _summary(data: GraphDataset, model: GDLNNClassifier) -> dict[str, Any]:
-    missing = sum(row.reason.startswith("no label") for row in data.skipped)
-    labels, counts = np.unique(np.asarray(data.y), return_counts=True)
+def _summary(data: GraphDataset, model: Any) -> dict[str, Any]:
     part = next((name for name in ("cv", "test", "val") if name in model.metrics_), "")
     scores = model.metrics_[part]["model"] if part else {}
-    if not hasattr(model, "classes_"):
-        sizes = {"graphs": len(data), "without_label": missing, "programs": len(model.programs_)}
-        return {**sizes, "scored_on": part, **{name: scores.get(name) for name in VALUE_NAMES}}
-    return {
-        "graphs": len(data),
-        "without_label": missing,
-        "classes": ", ".join(f"{label}: {count}" for label, count in zip(labels, counts, strict=True)),
-        "programs": len(model.programs_),
-        "scored_on": part,
-        **{name: scores.get(name) for name in METRICS},
-    }
+    found: dict[str, Any] = {"graphs": len(data)}
+    found["without_label"] = sum(row.reason.startswith("no label") for row in data.skipped)
+    if hasattr(model, "classes_"):
+        labels, counts = np.unique(np.asarray(data.y), return_counts=True)
+        found["classes"] = ", ".join(f"{one}: {n}" for one, n in zip(labels, counts, strict=True))
+    found |= {"programs": len(model.programs_), "scored_on": part}
+    names = METRICS if hasattr(model, "classes_") else VALUE_NAMES
+    return found | {name: scores.get(name) for name in names}
 
 
 def _write_summary(path: Path, entries: Sequence[Any]) -> None:

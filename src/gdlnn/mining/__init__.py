@@ -6,11 +6,10 @@ and saves programs.
 
 from gdlnn.mining.miner import mine
 from gdlnn.mining.neighborhood_programs import neighborhoods
-from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet, SetInfo
+from gdlnn.mining.program_set import MinedProgram, ProgramSet, SetInfo
 
 __all__ = [
     "MinedProgram",
-    "MiningStats",
     "ProgramSet",
     "SetInfo",
     "mine",

@@ -23,8 +23,8 @@ from gdlnn.graphs.arrays import GraphArrays, GraphSet, components, offsets_of
 from gdlnn.graphs.identity import first_twins
 from gdlnn.graphs.splits import stratified_sample
 from gdlnn.jobs import has_processes, run_jobs
-from gdlnn.mining.program_text import format_rows
-from gdlnn.mining.settings import MOST_TARGETS, wrong
+from gdlnn.mining.program_files import format_rows, parse_rows
+from gdlnn.mining.settings import FINAL_BUDGET, MOST_TARGETS, wrong
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -36,8 +36,6 @@ POLL = 0.1
 """Seconds between checks of the clock and of Ctrl-C."""
 Codes = npt.NDArray[np.int32]
 IntArray = npt.NDArray[np.int64]
-_WHOLE = ("task", "mutations", "unresolved", "tests", "searches", "unknown")
-_KINDS = {**dict.fromkeys(_WHOLE, int), "score": float, "seconds": float | int, "support": str}
 
 
 # --- tasks --------------------------------------------------------------------------------------------------
@@ -50,22 +48,7 @@ class Task(NamedTuple):
     nodes: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Plan:
-    """The tasks of a call, and the rows of the targets that each one covers.
-
-    ``rows`` begins with the row a task was made from; rows of isomorphic targets of the same label, which are
-    not mined again, follow.
-    """
-
-    tasks: tuple[Task, ...]
-    rows: tuple[tuple[int, ...], ...]
-
-    def __len__(self) -> int:
-        return len(self.tasks)
-
-
-def make_plan(dataset: GraphDataset, codes: Codes, targets: IntArray, *, connected: bool) -> Plan:
+def list_tasks(dataset: GraphDataset, codes: Codes, targets: IntArray, *, connected: bool) -> list[Task]:
     """List the tasks, target by target; isomorphic targets (or components) of one label are mined once."""
     starts = _parts([dataset.graphs[row] for row in targets], connected)
     parts = [Task(row, nodes) for row, sets in zip(targets.tolist(), starts, strict=True) for nodes in sets]
@@ -73,12 +56,7 @@ def make_plan(dataset: GraphDataset, codes: Codes, targets: IntArray, *, connect
         [_induced(dataset.graphs[row], nodes) for row, nodes in parts],
         [int(codes[row]) for row, _ in parts],
     )
-    rows: dict[int, set[int]] = defaultdict(set)
-    for part, original in enumerate(first):
-        rows[original].add(parts[part].graph)
-    chosen = [part for part in range(len(parts)) if first[part] == part]
-    covered = ((parts[part].graph, *sorted(rows[part] - {parts[part].graph})) for part in chosen)
-    return Plan(tuple(parts[part] for part in chosen), tuple(covered))
+    return [part for number, part in enumerate(parts) if first[number] == number]
 
 
 def _parts(graphs: Sequence[Graph], connected: bool) -> Iterator[list[tuple[int, ...]]]:
@@ -128,15 +106,15 @@ class TaskResult:
     Attributes
     ----------
     task
-        Number of the task in the plan.
+        Number of the task.
     support
         Which graphs the program matches, as text: ``"0-5,7"``.
     mutations
         Number of mutations applied.
     unresolved
         Graphs on which the answer is unknown even with the larger budget; they count as not matched.
-    tests, searches, unknown
-        Tests, searches, and tests whose search ran out of budget.
+    tests, unknown
+        Tests, and tests whose search ran out of budget.
     seconds
         CPU time of the descent.
     """
@@ -148,7 +126,6 @@ class TaskResult:
     mutations: int
     unresolved: int
     tests: int
-    searches: int
     unknown: int
     seconds: float
 
@@ -156,35 +133,28 @@ class TaskResult:
     def from_native(cls, task: int, graph: Graph, mined: _core.MinedProgram) -> Self:
         """Convert the core's result for a target."""
         program = native_program(graph, mined).canonical(directed=graph.directed)
-        return cls(
-            task,
-            program,
-            mined.score,
-            format_rows(np.flatnonzero(mined.support)),
-            mined.n_mutations,
-            mined.unresolved,
-            mined.tests,
-            mined.searches,
-            mined.unknown,
-            mined.seconds,
-        )
+        support = format_rows(np.flatnonzero(mined.support))
+        steps = (mined.n_mutations, mined.unresolved, mined.tests, mined.unknown, mined.seconds)
+        return cls(task, program, mined.score, support, *steps)
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as plain JSON values."""
         return {**vars(self), "program": self.program.to_json()}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Build a result from what `to_json` gave."""
+    def from_json(cls, data: Mapping[str, Any], n_tasks: int, n_graphs: int) -> Self:
+        """Build a result from what `to_json` gave, of a call with so many tasks and graphs."""
         found = cls(**{**data, "program": Program.from_json(data["program"])})
-        for name, kind in _KINDS.items():
+        for name, kinds, most in (
+            ("task", (int,), n_tasks - 1),
+            ("score", (float,), 1),
+            *((name, (int,), 2**63) for name in ("mutations", "unresolved", "tests", "unknown")),
+            ("seconds", (int, float), 2**63),
+        ):
             value = getattr(found, name)
-            if not isinstance(value, kind) or isinstance(value, bool):
-                raise TypeError(f"{name}: expected {kind}, got {value!r:.40}")
-            if not isinstance(value, str) and not 0 <= value < 2**63:  # NaN is neither
-                raise ValueError(f"{name}: expected a number of at least 0, got {value!r:.40}")
-        if found.score > 1:
-            raise ValueError(f"score: expected at most 1, got {found.score}")
+            if type(value) not in kinds or not 0 <= value <= most:  # NaN is neither
+                raise ValueError(f"{name}: expected a number from 0 to {most}, got {value!r:.40}")
+        parse_rows(found.support, n_graphs)
         return found
 
 
@@ -229,12 +199,9 @@ class MiningData:
 
     def nominal(self, of: Literal["node", "edge"]) -> npt.NDArray[np.bool_]:
         """Return which features of nodes or edges are nominal; without a schema none is."""
-        encoded = self.encoded
-        width = encoded.n_node_features if of == "node" else encoded.n_edge_features
-        features = getattr(self.schema, of) if self.schema is not None else ()
-        if len(features) != width:
-            return np.zeros(width, dtype=bool)
-        return np.array([feature.kind == "nominal" for feature in features], dtype=bool)
+        width = getattr(self.encoded, f"n_{of}_features")
+        kinds = [feature.kind == "nominal" for feature in getattr(self.schema, of, ())]
+        return np.array(kinds if len(kinds) == width else [False] * width, dtype=bool)
 
 
 def _unpacked(packed: GraphArrays, *rest: Any) -> MiningData:
@@ -244,7 +211,7 @@ def _unpacked(packed: GraphArrays, *rest: Any) -> MiningData:
 def run_tasks(
     data: MiningData, settings: Settings, tasks: Mapping[int, Task], n_threads: int
 ) -> Generator[list[TaskResult]]:
-    """Mine tasks, by their numbers in the plan, and yield results as descents finish; closing it stops them.
+    """Mine tasks, by their numbers, and yield results as descents finish; closing it stops them.
 
     They run on threads of this process, or on the processes that joblib is set to use.
     """
@@ -270,7 +237,7 @@ def run_here(
         settings.strategy == "sequential",
         settings.connected,
         settings.step_budget,
-        settings.final_budget,
+        FINAL_BUDGET,
         True,
         settings.nominal == "value",
         data.nominal("node"),

@@ -1,21 +1,29 @@
-"""mine(): from labelled graphs to programs. The search itself is in the core."""
+"""mine(): from labelled graphs to programs, and the checkpoint that it resumes from.
+
+The search itself is in the core.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
+import os
 import time
 from contextlib import ExitStack, closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
+from filelock import FileLock, Timeout
 
+from gdlnn.errors import GDLNNError, MiningError
 from gdlnn.graphs.identity import fingerprint
+from gdlnn.io import bounded
 from gdlnn.matching import n_threads_for
-from gdlnn.mining.checkpoint import Checkpoint, checkpoint_header
-from gdlnn.mining.descents import MiningData, TaskResult, choose_targets, make_plan, run_tasks
-from gdlnn.mining.program_set import MinedProgram, MiningStats, ProgramSet, SetInfo, support_matrix
-from gdlnn.mining.program_text import parse_rows
+from gdlnn.mining.descents import MiningData, TaskResult, choose_targets, list_tasks, run_tasks
+from gdlnn.mining.program_files import parse_rows
+from gdlnn.mining.program_set import MinedProgram, ProgramSet, SetInfo, support_matrix
 from gdlnn.mining.settings import (
     STEP_BUDGET,
     Nominal,
@@ -23,23 +31,23 @@ from gdlnn.mining.settings import (
     Strategy,
     Targets,
     checked_labels,
+    checked_seconds,
     find_hidden,
     resolved_epsilon,
-    seconds,
     whole,
 )
 from gdlnn.progress import progress_bar
+from gdlnn.version import package_version
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
+    from gdlnn.gdl.program import Program
     from gdlnn.graphs import GraphDataset
-    from gdlnn.mining.descents import Codes, IntArray, Plan
-
-    Path = str | os.PathLike[str]
+    from gdlnn.mining.descents import Codes, IntArray, Task
 
 logger = logging.getLogger(__name__)
+KIND = "gdlnn mining checkpoint"
 
 
 def mine(
@@ -108,135 +116,232 @@ def mine(
     The programs; those of one label with the same canonical form are merged. After Ctrl-C or `time_limit`,
     the finished programs are returned; `.complete` is then False and `.stopped_by` gives the reason.
     """
-    _, codes = checked_labels(dataset)
+    labels, codes = checked_labels(dataset)
     least, n_threads = whole("min_support", min_support, 0), n_threads_for(n_jobs)
-    limit = seconds("time_limit", time_limit)
     rows = choose_targets(targets, codes, whole("random_state", random_state, 0))
     settings = Settings(
         resolved_epsilon(epsilon, len(dataset)),
         strategy,
         bool(connected),
         whole("step_budget", step_budget, 1),
-        random_state=int(random_state),
-        nominal=nominal,
+        int(random_state),
+        nominal,
     )
-    found = _mine(dataset, rows, settings, ignore, n_threads, checkpoint, _Clock(limit), verbose=verbose)
-    return found.filter(least) if least > 1 else found
-
-
-class _Clock:
-    def __init__(self, limit: float | None) -> None:
-        self._cpu, self._wall, self._limit = time.process_time(), time.monotonic(), limit
-
-    def over(self) -> bool:
-        return self._limit is not None and time.monotonic() - self._wall >= self._limit
-
-    def stats(self, results: Collection[TaskResult]) -> MiningStats:
-        return MiningStats(
-            tasks=len(results),
-            tests=sum(r.tests for r in results),
-            unknown=sum(r.unknown for r in results),
-            descent_seconds=sum(r.seconds for r in results),
-            cpu_seconds=time.process_time() - self._cpu,
-            wall_seconds=time.monotonic() - self._wall,
-        )
-
-
-def _mine(
-    dataset: GraphDataset,
-    targets: IntArray,
-    settings: Settings,
-    ignore: Sequence[str],
-    n_threads: int,
-    checkpoint: Path | None,
-    clock: _Clock,
-    *,
-    verbose: bool,
-) -> ProgramSet:
-    """Mine from the given rows."""
-    labels, codes = checked_labels(dataset)
+    stop = time.monotonic() + checked_seconds("time_limit", time_limit)
+    cpu, wall = time.process_time(), time.monotonic()
     hidden = find_hidden(dataset, ignore)
     searched = hidden.hide(dataset)
-    plan = make_plan(searched, codes, targets, connected=settings.connected)
+    tasks = list_tasks(searched, codes, rows, connected=settings.connected)
     data = MiningData(searched.graphs, codes, len(labels), searched.schema)
     with ExitStack() as stack:
         saved: Checkpoint | None = None
         if checkpoint is not None:
-            header = checkpoint_header(fingerprint(searched.graphs, codes), labels, settings, plan)
-            saved = stack.enter_context(Checkpoint(checkpoint, header, len(dataset)))
+            call = _call(settings, fingerprint(searched.graphs, codes), labels, tasks)
+            saved = stack.enter_context(Checkpoint(checkpoint, call, len(tasks), len(dataset)))
         results = {} if saved is None else dict(saved.finished)
-        stopped_by = _run(data, settings, plan, n_threads, results, saved, clock, verbose=verbose)
-    described = {**settings.to_json(), **({"ignore": list(ignore)} if hidden else {})}
-    complete = stopped_by is None
-    info = SetInfo.of(dataset, labels, codes, described, n_targets=len(targets), complete=complete)
-    items, supports = _merged(plan, results, codes, labels)
+        left = {number: task for number, task in enumerate(tasks) if number not in results}
+        batches = run_tasks(data, settings, left, n_threads)
+        stopped_by = _collect(batches, len(tasks), results, saved, stop, verbose=verbose)
+    described = {**vars(settings), **({"ignore": list(ignore)} if hidden else {})}
+    info = SetInfo.of(dataset, described, (labels, codes), complete=stopped_by is None)
+    items, supports = _merged(tasks, results, codes, labels)
     if hidden:
         items = [replace(item, program=hidden.open(item.program, dataset.directed)) for item in items]
-    matrix = support_matrix(supports, len(dataset))
-    return ProgramSet(items, matrix, info, clock.stats(results.values()), stopped_by)
+    found = ProgramSet(items, support_matrix(supports, len(dataset)), info, stopped_by)
+    found = found.filter(least) if least > 1 else found
+    found.stats = {
+        "tasks": len(results),
+        "tests": sum(result.tests for result in results.values()),
+        "unknown": sum(result.unknown for result in results.values()),
+        "descent_seconds": sum(result.seconds for result in results.values()),
+        "cpu_seconds": time.process_time() - cpu,
+        "wall_seconds": time.monotonic() - wall,
+    }
+    return found
 
 
-def _run(
-    data: MiningData,
-    settings: Settings,
-    plan: Plan,
-    n_threads: int,
+def _call(
+    settings: Settings, fingerprint: str, labels: Sequence[Any], tasks: Sequence[Task]
+) -> dict[str, Any]:
+    """Return what determines the results of a call."""
+    targets = hashlib.sha256(json.dumps(tasks).encode()).hexdigest()
+    known = {"version": package_version(), "dataset": fingerprint, "labels": labels, "targets": targets}
+    return {**known, **vars(settings)}
+
+
+def _collect(
+    batches: Generator[list[TaskResult]],
+    n_tasks: int,
     results: dict[int, TaskResult],
     saved: Checkpoint | None,
-    clock: _Clock,
+    stop: float,
     *,
     verbose: bool,
 ) -> str | None:
-    """Mine the tasks without a result; return why it stopped early, or None if all are done."""
-    left = {number: task for number, task in enumerate(plan.tasks) if number not in results}
+    """Take the results of descents; return why it stopped early, or None if all are done."""
     programs = {result.program for result in results.values()}
     stopped_by = None
     try:
         with (
-            progress_bar("mining", len(plan), completed=len(results), wanted=verbose) as update,
-            closing(run_tasks(data, settings, left, n_threads)) as batches,
+            progress_bar("mining", n_tasks, completed=len(results), wanted=verbose) as update,
+            closing(batches),
         ):
-            for batch in batches if left else ():
+            for batch in batches if len(results) < n_tasks else ():
                 results.update((result.task, result) for result in batch)
                 if saved is not None:
                     saved.add(batch)
                 programs.update(result.program for result in batch)
                 update(advance=len(batch), text=f"descents, {len(programs)} programs")
-                if clock.over():
+                if time.monotonic() >= stop:
                     stopped_by = "time limit"
                     break
     except KeyboardInterrupt:  # a record cut short by it is dropped when the checkpoint is read
         stopped_by = "interrupt"
-    if len(results) == len(plan):
+    if len(results) == n_tasks:
         return None
-    logger.warning(
-        "mine: stopped by %s after %d of %d descents; the result is incomplete",
-        stopped_by,
-        len(results),
-        len(plan),
-    )
+    done = f"{len(results)} of {n_tasks} descents"
+    logger.warning("mine: stopped by %s after %s; the result is incomplete", stopped_by, done)
     return stopped_by
 
 
 def _merged(
-    plan: Plan, results: Mapping[int, TaskResult], codes: Codes, labels: Sequence[Any]
+    tasks: Sequence[Task], results: Mapping[int, TaskResult], codes: Codes, labels: Sequence[Any]
 ) -> tuple[list[MinedProgram], list[IntArray]]:
     """Merge programs of one label with the same canonical form, and return them with their supports.
 
-    They are in the order of their first targets, and within a target in the order of tasks.
+    They are in the order of the tasks they were first found by.
     """
-    groups: dict[tuple[int, Any], list[int]] = {}
+    groups: dict[tuple[int, Program], list[TaskResult]] = {}
     for number in sorted(results):
-        code = int(codes[plan.tasks[number].graph])
-        groups.setdefault((code, results[number].program), []).append(number)
-    merged = []
-    for (code, program), numbers in groups.items():
+        code = int(codes[tasks[number].graph])
+        groups.setdefault((code, results[number].program), []).append(results[number])
+    items, supports = [], []
+    for (code, program), found in groups.items():
         # Supports differ only if a search ran out of budget; the most certain one is kept.
-        best = results[min(numbers, key=lambda number: (results[number].unresolved, number))]
-        targets = np.unique([row for number in numbers for row in plan.rows[number]])
-        support = parse_rows(best.support, len(codes))
-        steps, certain = results[numbers[0]].mutations, best.unresolved == 0
-        item = MinedProgram(program, labels[code], best.score, len(support), targets, steps, certain)
-        merged.append((item, support))
-    merged.sort(key=lambda pair: int(pair[0].targets[0]))
-    return [item for item, _ in merged], [support for _, support in merged]
+        best = min(found, key=lambda result: (result.unresolved, result.task))
+        supports.append(parse_rows(best.support, len(codes)))
+        certain = best.unresolved == 0
+        items.append(MinedProgram(program, labels[code], best.score, len(supports[-1]), certain))
+    return items, supports
+
+
+# --- the checkpoint ---------------------------------------------------------------------------------------
+
+
+class Checkpoint:
+    """An open checkpoint: lines of JSON, the first of which describes the call; locked against other runs.
+
+    A line that a kill cut short is dropped when the next run opens the file.
+
+    Parameters
+    ----------
+    path
+        The file; created if it does not exist.
+    call
+        What determines the results of a call, and must be equal in its file.
+    n_tasks, n_graphs
+        Number of tasks and of graphs.
+
+    Attributes
+    ----------
+    finished
+        The results found in the file, by task.
+
+    Raises
+    ------
+    MiningError
+        If the file is not a checkpoint, is damaged, belongs to another call or is in use.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], call: Mapping[str, Any], n_tasks: int, n_graphs: int
+    ) -> None:
+        self.path = Path(path)
+        self.finished: dict[int, TaskResult] = {}
+        self._lock = FileLock(
+            self.path.with_name(f".{self.path.name}.lock"), blocking=False, fallback_to_soft=False
+        )
+        if self.path.is_fifo() or self.path.is_char_device():
+            raise self._failed("expected a file, got a device or a pipe")
+        try:
+            self._file = self.path.open("ab", buffering=0)
+        except OSError as error:
+            raise self._failed(f"cannot be opened: {error.strerror}") from error
+        try:
+            self._acquire()
+            self._read(_line({"kind": KIND, **call}), n_tasks, n_graphs)
+        except BaseException:
+            self.close()
+            raise
+
+    def add(self, results: Sequence[TaskResult]) -> None:
+        """Add finished descents."""
+        self._write(b"".join(_line(result.to_json()) for result in results))
+
+    def close(self) -> None:
+        """Close the file and release the lock."""
+        self._file.close()
+        self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _failed(self, what: str) -> MiningError:
+        return MiningError(f"checkpoint {self.path.name}: {what}")
+
+    def _acquire(self) -> None:
+        try:
+            self._lock.acquire()
+        except Timeout:
+            raise self._failed("another run is writing to it") from None
+        except OSError as error:  # some cluster file systems have no locks
+            logger.warning("%s; make sure that no other run writes to it", self._failed(str(error)))
+
+    def _read(self, header: bytes, n_tasks: int, n_graphs: int) -> None:
+        """Read the results, cut off a line that is incomplete, and write the header of a new file."""
+        data = self.path.read_bytes()
+        if header.startswith(data):  # new, or killed while the header was written
+            os.truncate(self.path, 0)
+            self._write(header)
+            return
+        first, *lines = data.split(b"\n")
+        self._check(first, json.loads(header))
+        for number, line in enumerate(lines[:-1], start=2):
+            try:
+                result = TaskResult.from_json(bounded.loads(line), n_tasks, n_graphs)
+            except (TypeError, KeyError, ValueError, AttributeError, GDLNNError) as error:
+                raise self._failed(f"line {number} is damaged: {error}") from error
+            self.finished[result.task] = result
+        os.truncate(self.path, len(data) - len(lines[-1]))
+
+    def _check(self, line: bytes, expected: Mapping[str, Any]) -> None:
+        """Compare the header with that of this call."""
+        try:
+            found = bounded.loads(line)
+        except ValueError:
+            found = None
+        if not isinstance(found, dict) or found.get("kind") != KIND:
+            raise self._failed("expected a checkpoint of mining, got another file, which is unchanged")
+        differing = [
+            f"{name} ({found.get(name)!r:.24} there, {value!r:.24} now)"
+            for name, value in expected.items()
+            if found.get(name) != value
+        ]
+        if differing:
+            raise self._failed(f"belongs to another call, which differs in {'; '.join(differing)}")
+
+    def _write(self, data: bytes) -> None:
+        try:
+            while data:
+                data = data[self._file.write(data) :]
+        except OSError as error:
+            raise self._failed(
+                f"cannot be written: {error.strerror or error}; run the same call again to resume from it"
+            ) from error
+
+
+def _line(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode() + b"\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,14 +18,7 @@ from gdlnn.graphs.molecules import hidden_by_default
 from gdlnn.graphs.schema import is_quantity
 from gdlnn.graphs.structure import structure_is_wanted
 from gdlnn.matching import ProgramPlan, as_graph_set, n_threads_for
-from gdlnn.mining.program_set import (
-    MinedProgram,
-    MiningStats,
-    ProgramSet,
-    SetInfo,
-    smallest_of_equals,
-    support_matrix,
-)
+from gdlnn.mining.program_set import MinedProgram, ProgramSet, SetInfo, smallest_of_equals, support_matrix
 from gdlnn.mining.settings import FINAL_BUDGET, checked_labels, find_hidden, whole
 from gdlnn.progress import stage_done
 
@@ -61,17 +53,16 @@ def neighborhoods(
     structure: bool | Literal["auto"] = "auto",
     ignore: Sequence[str] | Literal["auto"] = "auto",
     levels: Sequence[str] = ("full",),
-    coarse: str | None = None,
     max_programs: int | None = None,
     n_jobs: int | None = 1,
 ) -> ProgramSet:
     """Return the surroundings of all nodes as programs: what circular fingerprints hash, but readable.
 
     For every node and every radius from 0 to `radius`, the nodes within that distance and the edges between
-    them become a program: on the level "full" with exactly their values, on the level "coarse" with one
-    nominal feature of the nodes and nothing else. Equal programs are merged, and of those that match the
-    same graphs the one that is easiest to read is kept: the smaller, then the coarser. Labels are not used,
-    so the columns of a model do not leak the labels of its training graphs.
+    them become a program: on the level "full" with exactly their values, on the level "coarse" with the
+    first nominal feature of the nodes, such as the element, and nothing else. Equal programs are merged, and
+    of those that match the same graphs the smaller is kept, then the coarser, which is easier to read.
+    Labels are not used, so the columns of a model do not leak the labels of its training graphs.
 
     Parameters
     ----------
@@ -88,9 +79,6 @@ def neighborhoods(
         those that depend on how a molecule is written, or that SMARTS cannot express; else none.
     levels
         Of "full" and "coarse" one or both.
-    coarse
-        The node feature of the level "coarse"; None: the first nominal one, which is the element of
-        molecules and the label of TU datasets.
     max_programs
         Keep this many of the programs, those that match most graphs; None for all.
     n_jobs
@@ -101,7 +89,6 @@ def neighborhoods(
     Programs without a label, smallest first. Quantities, whose exact values never repeat, are left open, and
     surroundings of more than 128 nodes are left out.
     """
-    started = time.monotonic(), time.process_time()
     if not len(dataset):
         raise MiningError("neighborhoods: expected at least one graph, got none")
     reach = whole("radius", radius, 0)
@@ -116,7 +103,7 @@ def neighborhoods(
     schema = data.schema
     balls = []
     for level in _checked_levels(levels):
-        only = [_coarse_column(data, coarse, hidden.nodes)] if level == "coarse" else None
+        only = [_coarse_column(data, hidden.nodes)] if level == "coarse" else None
         nodes = _Values(arrays.node_features, hidden.nodes, schema.node if schema else (), "node", only)
         edges = _Values(
             arrays.edge_features, hidden.edges, schema.edge if schema else (), "edge", [] if only else None
@@ -148,19 +135,13 @@ def neighborhoods(
         logger.info("neighborhoods: %d of %d programs are left out", len(chosen) - most, len(chosen))
         largest = sorted(range(len(chosen)), key=lambda place: (-counts[chosen[place]], place))[:most]
         chosen = [chosen[place] for place in sorted(largest)]
-    items = [MinedProgram(programs[i], None, 0.0, counts[i], occurs[i], 0, bool(certain[i])) for i in chosen]
-    stats = MiningStats(
-        tasks=len(programs),
-        cpu_seconds=time.process_time() - started[1],
-        wall_seconds=time.monotonic() - started[0],
-    )
+    items = [MinedProgram(programs[i], None, 0.0, counts[i], bool(certain[i])) for i in chosen]
     settings: dict[str, Any] = {"vocabulary": "neighborhoods", "radius": reach, "min_support": least}
     settings["levels"] = list(levels)
     if names:
         settings["ignore"] = list(names)
-    labels, codes = ([], None) if data.y is None else checked_labels(data)
-    info = SetInfo.of(data, labels, codes, settings, n_targets=len(data))
-    return ProgramSet(items, supports[:, chosen], info, stats)
+    info = SetInfo.of(data, settings, None if data.y is None else checked_labels(data))
+    return ProgramSet(items, supports[:, chosen], info)
 
 
 def least_support(min_support: int | Literal["auto"], n_graphs: int) -> int:
@@ -175,16 +156,11 @@ def _checked_levels(levels: Sequence[str]) -> list[str]:
     return [level for level in LEVELS if level in levels]
 
 
-def _coarse_column(data: GraphDataset, name: str | None, hidden: tuple[int, ...]) -> int:
-    """Return the node feature of the coarse level: a named one, else the first nominal one or the first."""
+def _coarse_column(data: GraphDataset, hidden: tuple[int, ...]) -> int:
+    """Return the node feature of the coarse level: the first nominal one, else the first."""
     features = data.schema.node if data.schema else ()
-    if name is not None:
-        known = [feature.name for feature in features]
-        if name not in known:
-            raise MiningError(f"coarse: expected one of the node features {', '.join(known)}, got {name!r}")
-        return known.index(name)
-    nominal = [i for i, feature in enumerate(features) if feature.kind == "nominal" and i not in hidden]
-    return nominal[0] if nominal else 0
+    nominal = (i for i, feature in enumerate(features) if feature.kind == "nominal" and i not in hidden)
+    return next(nominal, 0)
 
 
 class _Values:

@@ -1,10 +1,11 @@
-"""MinedProgram and ProgramSet: the results of mining. `program_text` reads and writes their files."""
+"""MinedProgram and ProgramSet: the results of mining. `program_files` reads and writes their files."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -12,24 +13,36 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csc_array
 
-from gdlnn.errors import MiningError
+from gdlnn.errors import GraphError, MiningError, MissingExtraError, ProgramError, printable
+from gdlnn.gdl.atoms import is_chemical
 from gdlnn.gdl.program import ANY
+from gdlnn.gdl.text import shortened
+from gdlnn.graphs import Schema
 from gdlnn.graphs.identity import fingerprint
+from gdlnn.graphs.molecules import chem, graph_molecule, without_messages
 from gdlnn.graphs.structure import n_structure_features
 from gdlnn.io.atomic import atomic_write
 from gdlnn.mining.settings import whole
-from gdlnn.version import package_version
+from gdlnn.progress import stage_done
 
 if TYPE_CHECKING:
     import os
 
     from gdlnn.gdl.program import Program
-    from gdlnn.graphs import GraphDataset, Schema
+    from gdlnn.graphs import Graph, GraphDataset
+    from gdlnn.io.frames import Columns
 
 MOST_SHOWN = 20
 """Number of programs shown in a notebook."""
+N_BEST = 5
+"""How many of the best programs a summary lists."""
+TRIED = 20
+"""The smallest of this many matched molecules is the one to draw a program on."""
+WORDS = 240
+"""Maximum length of the description of a program in a file or a summary, in characters."""
+Labels = tuple[list[Any], npt.NDArray[np.int32]]
+"""The distinct labels, in order, and the number of each graph's label."""
 FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 class Example(NamedTuple):
@@ -39,24 +52,20 @@ class Example(NamedTuple):
     atoms: tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class MinedProgram:
-    """A program with its label, score and origin.
+    """A program with its label and score.
 
     Attributes
     ----------
     program
         The program, in canonical form.
     label
-        The label of its targets, as in the dataset; None for a program that was found without labels.
+        The label of the graphs it was mined for; None for a program that was found without labels.
     score
         Matched graphs of the label over all matched graphs plus ε; 0 without a label.
     n_matched
         How many graphs of the dataset it matches; `ProgramSet.supports` has which.
-    targets
-        Rows of the graphs it was found in, sorted.
-    steps
-        Mutations between the first of them and the program.
     complete
         Whether the support is certain: False if a search ran out of budget, which counts as no match.
     example
@@ -67,45 +76,8 @@ class MinedProgram:
     label: Any
     score: float
     n_matched: int
-    targets: IntArray
-    steps: int
     complete: bool = True
     example: Example | None = None
-
-    def _values(self) -> dict[str, Any]:
-        return {**vars(self), "targets": self.targets.tolist()}
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, MinedProgram) and self._values() == other._values()
-
-    def __hash__(self) -> int:
-        return hash((self.program, self.label, self.score))
-
-
-@dataclass(frozen=True)
-class MiningStats:
-    """The cost of mining; not saved to files, since it differs from run to run.
-
-    Attributes
-    ----------
-    tasks
-        Descents done.
-    tests
-        Number of program-graph tests.
-    unknown
-        Tests whose search ran out of budget.
-    descent_seconds
-        CPU time of the descents, wherever and whenever they ran.
-    cpu_seconds, wall_seconds
-        Time of this call in this process.
-    """
-
-    tasks: int = 0
-    tests: int = 0
-    unknown: int = 0
-    descent_seconds: float = 0.0
-    cpu_seconds: float = 0.0
-    wall_seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -118,8 +90,6 @@ class SetInfo:
         The labels of the dataset, in order, and how many graphs have each.
     settings
         The parameters of the call that decide its result.
-    n_targets
-        Number of graphs to mine.
     fingerprint
         Hash of the data.
     complete
@@ -132,40 +102,26 @@ class SetInfo:
     n_node_features: int
     n_edge_features: int
     settings: dict[str, Any]
-    n_targets: int
     dataset: str = ""
     fingerprint: str = ""
-    version: str = ""
     complete: bool = True
     schema: Schema | None = None
 
     @classmethod
     def of(
-        cls,
-        dataset: GraphDataset,
-        labels: Sequence[Any],
-        codes: npt.NDArray[np.int32] | None,
-        settings: dict[str, Any],
-        *,
-        n_targets: int,
-        complete: bool = True,
+        cls, dataset: GraphDataset, settings: dict[str, Any], labels: Labels | None, complete: bool = True
     ) -> SetInfo:
-        """Describe a dataset and how programs were found in it.
-
-        `labels` are the distinct labels in order, `codes` the number of each graph's label, None without any.
-        """
-        counts = [] if codes is None else np.bincount(codes, minlength=len(labels)).tolist()
+        """Describe a dataset and how programs were found in it; `labels` are what `checked_labels` gave."""
+        names, codes = labels or ([], np.zeros(0, dtype=np.int32))
         return cls(
             n_graphs=len(dataset),
-            label_counts=tuple(zip(labels, counts, strict=True)),
+            label_counts=tuple(zip(names, np.bincount(codes, minlength=len(names)).tolist(), strict=True)),
             directed=dataset.directed,
             n_node_features=dataset.n_node_features,
             n_edge_features=dataset.n_edge_features,
             settings=settings,
-            n_targets=n_targets,
             dataset=dataset.name,
-            fingerprint=fingerprint(dataset.graphs, *([] if codes is None else [codes])),
-            version=package_version(),
+            fingerprint=fingerprint(dataset.graphs, *([] if labels is None else [codes])),
             complete=complete,
             schema=dataset.schema,
         )
@@ -184,10 +140,14 @@ class ProgramSet(Sequence[MinedProgram]):
         Graphs × programs: 1 where a program matches a graph of the dataset.
     info
         What they were mined from and how.
-    stats
-        What mining took.
     stopped_by
         "time limit" or "interrupt" if mining stopped early, else None.
+
+    Attributes
+    ----------
+    stats
+        What `mine` took: "tasks" (descents), "tests" (of a program on a graph), "unknown" (tests that ran out
+        of budget), "descent_seconds", "cpu_seconds" and "wall_seconds". Not saved.
     """
 
     def __init__(
@@ -195,7 +155,6 @@ class ProgramSet(Sequence[MinedProgram]):
         items: Iterable[MinedProgram],
         supports: csc_array,
         info: SetInfo,
-        stats: MiningStats | None = None,
         stopped_by: str | None = None,
     ) -> None:
         if n_structure_features(info.schema):  # so that programs can be matched with graphs that lack them
@@ -203,7 +162,7 @@ class ProgramSet(Sequence[MinedProgram]):
         self._items = tuple(items)
         self.supports = supports
         self.info = info
-        self.stats = stats or MiningStats()
+        self.stats: dict[str, float] = {}
         self.stopped_by = stopped_by
 
     # --- a sequence ---------------------------------------------------------------------------------------
@@ -264,7 +223,7 @@ class ProgramSet(Sequence[MinedProgram]):
         """Return the programs with the given indices, in the given order."""
         chosen = np.asarray(columns, dtype=np.int64)
         items = [self._items[i] for i in chosen.tolist()]
-        return ProgramSet(items, self.supports[:, chosen], self.info, self.stats, self.stopped_by)
+        return ProgramSet(items, self.supports[:, chosen], self.info, self.stopped_by)
 
     def ranked(self) -> ProgramSet:
         """Return the programs from best to worst: by score, then by support, then in the order of targets."""
@@ -302,7 +261,7 @@ class ProgramSet(Sequence[MinedProgram]):
     # --- showing ------------------------------------------------------------------------------------------
 
     def with_examples(self, dataset: GraphDataset) -> ProgramSet:
-        """Return the programs with a molecule on which to draw each; without molecules, the set itself.
+        """Return the programs, each with a molecule on which to draw it if the dataset has molecules.
 
         The example is the smallest of the first molecules that the program matches.
 
@@ -311,49 +270,80 @@ class ProgramSet(Sequence[MinedProgram]):
         dataset
             The graphs that the programs were found in.
         """
-        from gdlnn.mining.program_text import find_examples
+        graphs = dataset.graphs
 
-        if self.info.n_graphs != len(dataset):
-            raise MiningError(
-                f"with_examples: expected the {self.info.n_graphs} graphs mined from, got {len(dataset)}"
-            )
-        items = find_examples(self, dataset.graphs)
-        return ProgramSet(items, self.supports, self.info, self.stats, self.stopped_by)
+        @cache
+        def molecule(row: int) -> tuple[str, list[int]] | None:
+            try:
+                return _as_smiles(graphs[row]) if is_chemical(graphs[row].schema) else None
+            except (GraphError, MissingExtraError):  # another molecule may do
+                return None
+
+        items = []
+        for item, rows in zip(self, matched_rows(self.supports), strict=True):
+            example = item.example
+            for row in sorted(rows[:TRIED].tolist(), key=lambda row: (graphs[row].n_nodes, row)):
+                written = molecule(row) if example is None else None
+                if written is not None and (witness := item.program.find(graphs[row])) is not None:
+                    smiles, order = written
+                    example = Example(smiles, tuple(order.index(witness[v]) for v in item.program.variables))
+            items.append(replace(item, example=example))
+            stage_done(len(items), len(self))
+        return ProgramSet(items, self.supports, self.info, self.stopped_by)
+
+    def _columns(self) -> Columns:
+        """Return the columns of the table, a row per program; SMARTS where there is an exact one."""
+        schema = self.schema
+        found: Columns = {
+            "program": [self._words(item) for item in self],
+            "label": self.labels,
+            "score": self.scores.tolist(),
+            "n_matched": [item.n_matched for item in self],
+            "n_nodes": [len(item.program.nodes) for item in self],
+        }
+        if schema is not None and schema.domain == "molecule":
+            found["smarts"] = [_smarts(item.program, schema) for item in self]
+        return found | {"gdl": [str(item.program) for item in self]}
+
+    def _words(self, item: MinedProgram) -> str:
+        return item.program.describe(self.schema, directed=self.info.directed)
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with a row per program: words, label, score, support, SMARTS, GDL."""
         from gdlnn.io.frames import data_frame
-        from gdlnn.mining.program_text import columns
 
-        return data_frame(columns(self))
+        return data_frame(self._columns())
 
     def _repr_html_(self) -> str:
         from gdlnn.io.frames import html_table
-        from gdlnn.mining.program_text import columns
 
-        shown = {
-            name: values for name, values in columns(self.ranked()[:MOST_SHOWN]).items() if name != "gdl"
-        }
+        shown = self.ranked()[:MOST_SHOWN]._columns()
+        del shown["gdl"]
         return html_table(shown, repr(self).strip("<>"))
 
     def summary(self) -> str:
         """Return a few lines: the number of programs of each label, and the best programs."""
-        from gdlnn.mining.program_text import summary
-
-        return summary(self)
+        info, schema = self.info, self.schema or Schema()
+        of = f" of {info.dataset}" if info.dataset else ""
+        state = "" if self.complete else f", incomplete: stopped by {self.stopped_by or 'hand'}"
+        lines = [f"{len(self)} programs from {info.n_graphs} graphs{of}{state}"]
+        counts = Counter(self.labels)
+        for label, n_graphs in info.label_counts if len(self) > counts[None] else ():
+            lines.append(f"  {schema.class_name(label)}: {counts[label]} programs for {n_graphs} graphs")
+        for rank, item in enumerate(self.ranked()[:N_BEST], start=1):
+            score = "" if item.label is None else f"{schema.class_name(item.label)}, score {item.score:.4f}, "
+            lines.append(f"  {rank}. {score}{item.n_matched} graphs: {shortened(self._words(item), WORDS)}")
+        return printable("\n".join(lines))
 
     def __repr__(self) -> str:
         name = f" of {self.info.dataset!r}" if self.info.dataset else ""
-        counts = Counter(self.labels)
-        parts = [f"{counts[label]} for {label!r}" for label, _ in self.info.label_counts if counts[label]]
-        per_label = ", ".join([*parts, *([f"{counts[None]} without a label"] if counts[None] else [])])
         stopped = "" if self.complete else "; incomplete"
-        return f"<ProgramSet{name}: {len(self)} programs ({per_label}){stopped}>"
+        return f"<ProgramSet{name}: {len(self)} programs from {self.info.n_graphs} graphs{stopped}>"
 
     # --- files --------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a readable ``.gdl`` file; it appears when it is complete. Equal sets give equal bytes."""
+        """Write lines of JSON that people can read, complete or not at all. Equal sets give equal bytes."""
         with atomic_write(Path(path)) as file:
             file.write(self.to_text().encode())
 
@@ -363,39 +353,42 @@ class ProgramSet(Sequence[MinedProgram]):
         name = Path(path).name
         try:
             text = Path(path).read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
+        except (
+            OSError,
+            ValueError,
+        ) as error:  # other bytes than UTF-8, and a path with a NUL, are ValueErrors
             raise MiningError(
-                f"{name}: expected GDL text in UTF-8, got other bytes at {error.start}"
+                f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}"
             ) from error
-        except (OSError, ValueError) as error:  # a path with a NUL is a ValueError
-            problem = getattr(error, "strerror", None) or error
-            raise MiningError(f"{name}: cannot be read: {problem}") from error
         return ProgramSet.from_text(text, name)
 
     def to_text(self) -> str:
         """Return what `save` writes."""
-        from gdlnn.mining.program_text import to_text
+        from gdlnn.mining.program_files import to_text
 
         return to_text(self)
 
     @staticmethod
     def from_text(text: str, where: str = "programs") -> ProgramSet:
         """Read what `to_text` gave; `where` names the text in errors."""
-        from gdlnn.mining.program_text import from_text
+        from gdlnn.mining.program_files import from_text
 
         return from_text(text, where)
 
 
 def _number_of(k: float, n_graphs: int) -> int:
-    if isinstance(k, bool | np.bool_) or not isinstance(k, int | float | np.integer | np.floating):
-        raise MiningError(f"top: k: expected a number of programs or a fraction, got {k!r}")
-    if isinstance(k, int | np.integer):
-        if k < 0:
-            raise MiningError(f"top: k: expected a number of at least 0, got {k}")
-        return int(k)
-    if not 0 < k <= 1:
-        raise MiningError(f"top: k: expected a fraction above 0 and at most 1, got {k}")
+    if isinstance(k, int | np.integer) and not isinstance(k, bool):
+        return whole("k", k, 0)
+    if not isinstance(k, float | np.floating) or not 0 < k <= 1:
+        raise MiningError(f"top: k: expected a number of programs or a fraction of at most 1, got {k!r}")
     return max(1, int(k * n_graphs + 1e-9))
+
+
+def _smarts(program: Program, schema: Schema) -> str | None:
+    try:
+        return program.to_smarts(schema)
+    except ProgramError:
+        return None
 
 
 # --- supports ---------------------------------------------------------------------------------------------
@@ -436,3 +429,34 @@ def smallest_of_equals(programs: Sequence[Program], supports: csc_array) -> list
         if best != i and size(i) < size(best):
             chosen[key] = i
     return list(chosen.values())
+
+
+# --- molecules to draw programs on ------------------------------------------------------------------------
+
+
+def _as_smiles(graph: Graph) -> tuple[str, list[int]]:
+    """Return the molecule of a graph as SMILES, and its nodes in the order of the atoms there."""
+    rd = chem("Drawing a molecule")
+    molecule = graph_molecule(graph)
+    if graph.schema is not None and all(feature.name != "charge" for feature in graph.schema.node):
+        _charge_nitro(molecule)
+    with without_messages("Drawing a molecule"):
+        try:
+            rd.SanitizeMol(molecule)
+        except (RuntimeError, ValueError) as error:
+            raise GraphError(f"RDKit cannot sanitise this molecule: {error}") from error
+    smiles = rd.MolToSmiles(molecule)
+    return str(smiles), list(molecule.GetPropsAsDict(True, True)["_smilesAtomOutputOrder"])
+
+
+def _charge_nitro(molecule: Any) -> None:
+    """Put charges on nitro groups of graphs without charges, where nitrogen has four bonds."""
+    for atom in molecule.GetAtoms():
+        if atom.GetSymbol() != "N" or sum(bond.GetBondTypeAsDouble() for bond in atom.GetBonds()) != 4:
+            continue
+        atom.SetFormalCharge(1)
+        for bond in atom.GetBonds():
+            other = bond.GetOtherAtom(atom)
+            if other.GetSymbol() == "O" and other.GetDegree() == 1 and bond.GetBondTypeAsDouble() == 1:
+                other.SetFormalCharge(-1)
+                break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -28,16 +28,12 @@ FINAL_BUDGET = 2_000_000
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings that determine the result of mining: everything except threads, clocks and files.
-
-    ``epsilon`` is the number, whatever it was given as; ``final_budget`` is the budget of the recount.
-    """
+    """The settings that determine the result of mining: everything except threads, clocks and files."""
 
     epsilon: float
     strategy: Strategy = "greedy"
     connected: bool = True
     step_budget: int = STEP_BUDGET
-    final_budget: int = FINAL_BUDGET
     random_state: int = 0
     nominal: Nominal = "value"
 
@@ -45,13 +41,6 @@ class Settings:
         for name, choices in (("strategy", get_args(Strategy)), ("nominal", get_args(Nominal))):
             if getattr(self, name) not in choices:
                 raise wrong(name, f"one of {', '.join(choices)}", getattr(self, name))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the settings as plain JSON values; ``nominal`` is left out if it is that of the paper."""
-        values = asdict(self)
-        if self.nominal == "interval":
-            del values["nominal"]
-        return values
 
 
 def resolved_epsilon(epsilon: float | str, n_graphs: int) -> float:
@@ -76,12 +65,11 @@ def whole(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
-def seconds(name: str, value: Any) -> float | None:
-    """Check a finite number that is not negative, or None."""
+def checked_seconds(name: str, value: Any) -> float:
+    """Check a number of seconds; None is without limit."""
     if value is None:
-        return None
-    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not (number and math.isfinite(value) and value >= 0):
+        return math.inf
+    if not isinstance(value, int | float | np.integer | np.floating) or not 0 <= value < math.inf:
         raise wrong(name, "a number of at least 0", value)
     return float(value)
 
@@ -123,17 +111,11 @@ class HiddenFeatures:
         """Return the dataset with zeros in these columns: a constant carries no information."""
         if not self:
             return dataset
-        graphs = [
-            Graph(
-                _zeroed(graph.node_features, self.nodes),
-                graph.edges,
-                _zeroed(graph.edge_features, self.edges),
-                directed=graph.directed,
-                schema=graph.schema,
-                name=graph.name,
-            )
-            for graph in dataset.graphs
-        ]
+        graphs = []
+        for graph in dataset.graphs:
+            nodes, edges = graph.node_features.copy(), graph.edge_features.copy()
+            nodes[:, self.nodes] = edges[:, self.edges] = 0.0
+            graphs.append(Graph(nodes, graph.edges, edges, directed=graph.directed, schema=graph.schema))
         return GraphDataset(graphs, dataset.y, dataset.schema, dataset.name)
 
     def open(self, program: Program, directed: bool) -> Program:
@@ -165,12 +147,6 @@ def find_hidden(dataset: GraphDataset, names: Sequence[str]) -> HiddenFeatures:
         tuple(i for i, feature in enumerate(schema.node) if feature.name in listed),
         tuple(i for i, feature in enumerate(schema.edge) if feature.name in listed),
     )
-
-
-def _zeroed(table: npt.NDArray[np.float64], columns: tuple[int, ...]) -> npt.NDArray[np.float64]:
-    changed = np.array(table)
-    changed[:, list(columns)] = 0.0
-    return changed
 
 
 def _open(intervals: Intervals | None, columns: tuple[int, ...]) -> Intervals | None:

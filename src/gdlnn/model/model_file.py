@@ -19,7 +19,7 @@ from gdlnn.graphs import Schema
 from gdlnn.graphs.schema import label_array, label_codes
 from gdlnn.io import bounded
 from gdlnn.io.bounded import BadArchiveError, read_members, write_members
-from gdlnn.mining import program_text
+from gdlnn.mining import program_files
 from gdlnn.model.base import StoredHead
 from gdlnn.model.head import MLPHead
 from gdlnn.model.layer import Activation, GDLTransformer
@@ -70,7 +70,7 @@ def save_model(model: GDLNNEstimator, path: str | os.PathLike[str]) -> None:
         )
     members = {
         MODEL: json.dumps(_description(model), ensure_ascii=False, indent=1).encode(),
-        PROGRAMS: json.dumps(program_text.to_json(model.programs_), ensure_ascii=False).encode(),
+        PROGRAMS: json.dumps(program_files.to_json(model.programs_), ensure_ascii=False).encode(),
         WEIGHTS: save(dict(model.head_.tensors())),
     }
     write_members(Path(path), members.items())
@@ -216,7 +216,7 @@ def _assemble(description: dict[str, Any], members: Mapping[str, bytes], name: s
     if kind is None:
         raise ModelError(f"{name}: expected {' or '.join(kinds)}, got {description.get('kind')!r}")
     model = kind(**_read_parameters(kind, description["parameters"], name))
-    model.programs_ = program_text.from_json(bounded.loads(members[PROGRAMS]), PROGRAMS)
+    model.programs_ = program_files.from_json(bounded.loads(members[PROGRAMS]), PROGRAMS)
     model.schema_ = None if description["schema"] is None else Schema.from_json(description["schema"])
     own: Any = _read_classifier if kind is GDLNNClassifier else _read_regressor
     labels = own(model, description)

@@ -74,7 +74,7 @@ class Mined(BaseEstimator):
         Passed on to `mine`.
     """
 
-    epsilon: float | str = 0.1
+    epsilon: float | str = 1.0
     k: float | None = None
     per_label: bool = False
     merge_equal: bool = False
@@ -115,7 +115,7 @@ class Mined(BaseEstimator):
     def columns(self, programs: ProgramSet) -> ProgramSet:
         """Return the k best programs, one for each canonical form.
 
-        A program that was mined for several labels keeps the label of the higher score, with all targets.
+        A program that was mined for several labels keeps the label of the higher score.
         """
         columns = _merged(programs, programs.programs, lambda item: (not item.complete, -item.score))
         if self.merge_equal:
@@ -132,7 +132,7 @@ class Neighborhoods(BaseEstimator):
 
     Parameters
     ----------
-    radius, levels, coarse, min_support, ignore
+    radius, levels, min_support, ignore
         Passed on to `neighborhoods`.
     max_programs
         Maximum number of programs; those that match most graphs are kept.
@@ -140,7 +140,6 @@ class Neighborhoods(BaseEstimator):
 
     radius: int = 3
     levels: Sequence[str] = LEVELS
-    coarse: str | None = None
     min_support: int | Literal["auto"] = "auto"
     ignore: Sequence[str] | Literal["auto"] = "auto"
     max_programs: int | None = MOST_COLUMNS
@@ -177,10 +176,10 @@ def with_thresholds(programs: ProgramSet, train: GraphDataset, ignore: Sequence[
             one = quantities.columns[column]
             width = info.n_node_features if one.of == "node" else info.n_edge_features
             program = one.program(threshold, width, directed=info.directed)
-            items.append(MinedProgram(program, None, 0.0, len(matched), matched, 0, True))
+            items.append(MinedProgram(program, None, 0.0, len(matched)))
             rows.append(matched)
     supports = hstack([programs.supports, support_matrix(rows, len(train))], format="csc")
-    joined = ProgramSet([*programs, *items], supports, info, programs.stats)
+    joined = ProgramSet([*programs, *items], supports, info)
     return joined.take(smallest_of_equals(joined.programs, joined.supports))
 
 
@@ -197,7 +196,7 @@ def labeled(programs: ProgramSet, train: GraphDataset) -> ProgramSet:
     for column, item in enumerate(programs):
         score = float(matched[best[column], column] / (item.n_matched + LABEL_EPSILON))
         items.append(replace(item, label=classes[best[column]].item(), score=score))
-    return ProgramSet(items, programs.supports, programs.info, programs.stats)
+    return ProgramSet(items, programs.supports, programs.info)
 
 
 Source = Mined | Neighborhoods
@@ -237,18 +236,14 @@ def union(sets: Sequence[ProgramSet]) -> ProgramSet:
     items = [item for programs in sets for item in programs]
     supports = hstack([programs.supports for programs in sets], format="csc")
     stopped_by = next((programs.stopped_by for programs in sets if programs.stopped_by), None)
-    joined = ProgramSet(items, supports, info, sets[0].stats, stopped_by)
+    joined = ProgramSet(items, supports, info, stopped_by)
     return joined.take(smallest_of_equals(joined.programs, joined.supports))
 
 
 def _merged(programs: ProgramSet, keys: Iterable[Any], rank: Callable[[MinedProgram], Any]) -> ProgramSet:
-    """Keep the program of the lowest rank per key, in the place of the first, with the targets of all."""
+    """Keep the program of the lowest rank per key, in the place of the first."""
     groups: dict[Any, list[int]] = {}
     for column, key in enumerate(keys):
         groups.setdefault(key, []).append(column)
     chosen = [min(group, key=lambda column: rank(programs[column])) for group in groups.values()]
-    items = [
-        replace(programs[best], targets=np.unique(np.concatenate([programs[i].targets for i in group])))
-        for best, group in zip(chosen, groups.values(), strict=True)
-    ]
-    return ProgramSet(items, programs.supports[:, chosen], programs.info, programs.stats, programs.stopped_by)
+    return programs.take(chosen)
