@@ -16,15 +16,14 @@ COMMANDS = (
     "ablation",
     "explain",
     "cost",
-    "motifs",
     "rules",
     "stability",
-    "heads",
     "imbalance",
     "domain",
     "chemprop",
     "regression",
     "paper",
+    "keep",
 )
 """Modules of this package, each with a function of the same name that is the command."""
 

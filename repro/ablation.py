@@ -11,7 +11,8 @@ from repro import options as opt
 from repro.accuracy import run_accuracy
 from repro.accuracy_tables import write_ablation
 from repro.cells import Study, read_cells
-from repro.methods import BASE, VARIANTS
+from repro.methods import VARIANTS
+from repro.statistics import OURS
 
 if TYPE_CHECKING:
     from repro.cells import Result
@@ -34,7 +35,7 @@ def ablation(
 ) -> None:
     """Change one choice of the default at a time: vocabularies, features, calibration, head.
 
-    The base is always run too, since every variant is compared with it.
+    The default is run too, as a cell of the accuracy study in the same folder: variants are compared with it.
 
     Example: python -m repro ablation --datasets MUTAG,PTC_MR --out results
     """
@@ -42,7 +43,9 @@ def ablation(
     chosen = [f"ablation-{name}" for name in opt.read_names("--variants", variants, known)]
     cells: list[Result] = []
     if not tables_only:
-        with Study("ablation", opt.run_config(out, data, device, jobs), opt.report) as study:
-            names = list(dict.fromkeys([BASE, *chosen]))
-            cells = run_accuracy(study, opt.read_datasets(datasets), names, protocol, n_runs=runs)
-    opt.finish(write_ablation(out, read_cells(out / "ablation.jsonl"), protocol), out, cells)
+        config, every = opt.run_config(out, data, device, jobs), opt.read_datasets(datasets)
+        for name, several in (("accuracy", [OURS]), ("ablation", chosen)):
+            with Study(name, config, opt.report) as study:
+                cells += run_accuracy(study, every, several, protocol, n_runs=runs)
+    known = [cell for name in ("ablation", "accuracy") for cell in read_cells(out / f"{name}.jsonl")]
+    opt.finish(write_ablation(out, known, protocol), out, cells)

@@ -14,21 +14,16 @@ from gdlnn.errors import GDLNNError
 from gdlnn.model.scores import METRICS, classification_scores
 from repro import options as opt
 from repro.accuracy_tables import write_accuracy
-from repro.cells import NOT_APPLICABLE, Study, Task, described, failure, keep_cells, read_cells
+from repro.cells import NOT_APPLICABLE, Study, Task, described, failure, read_cells
 from repro.inputs import load_split, plan_splits
 from repro.methods import METHODS, find_method, fit_model
 from repro.metrics import log_loss
-from repro.statistics import OURS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from repro.cells import Protocol, Result, RunConfig
     from repro.methods import Grid
-
-
-UNCHANGED = ("majority", "wl", "wl-oa", "ecfp-rf", "pooled-rf", "pl4xgl", "gdlnn-paper")
-"""Methods that give what they gave in version 0.2."""
 
 
 def accuracy(
@@ -49,27 +44,20 @@ def accuracy(
     data: opt.Data = None,
     device: opt.Device = "auto",
     limit: opt.Limit = None,
-    kept: Annotated[
-        Path | None,
-        typer.Option(help="Cells of a released version, such as repro/results/accuracy-0.2.jsonl."),
-    ] = None,
     tables_only: opt.TablesOnly = False,
 ) -> None:
     """Compare methods on datasets: accuracy, ROC-AUC, log loss, cost.
 
-    Hyperparameters are chosen on the validation set only. With --kept, GDLNN of the released version gets a
-    row of its own, and the cells of methods that have not changed since are not computed again.
+    Hyperparameters are chosen on the validation set only.
 
     Example: python -m repro accuracy --datasets synthetic:ba-2motifs --methods majority,mlp,gin,pl4xgl,gdlnn
     """
     names = opt.read_names("--methods", methods, list(METHODS))
     config = opt.run_config(out, data, device, jobs, limit)
     cells: list[Result] = []
-    with Study("accuracy", config, opt.report) as study:
-        every = opt.read_datasets(datasets)
-        if kept is not None:
-            keep_cells(kept, study, every, UNCHANGED, [OURS])
-        if not tables_only:
+    if not tables_only:
+        with Study("accuracy", config, opt.report) as study:
+            every = opt.read_datasets(datasets)
             cells = run_accuracy(study, every, names, protocol, grid, configurations, runs)
     opt.finish(write_accuracy(out, read_cells(out / "accuracy.jsonl"), protocol), out, cells)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gdlnn.datasets.registry import REGISTRY
-from repro.methods import BASE, METHODS, VARIANTS, row_title
+from repro.methods import METHODS, VARIANTS, row_title
 from repro.statistics import OURS, TITLES, average_ranks, compare, frame_of, summary_of, t_interval
 from repro.tables import datasets_in, markdown, method_of, page, rows_in, write_results
 
@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
 RIVALS = ("wl-oa", "ecfp-rf", "gin")
 """Methods, named in advance, that GDLNN is compared with; GIN is tuned where it was."""
+HEADS = ("gdlnn-linear", "gdlnn-scorecard")
 ABLATION_METRICS = ("accuracy", "log_loss")
 NOTE = (
     "Differences are paired over splits, with 95 % intervals of the corrected resampled t-test; * where "
     "p < 0.05 after Holm's correction within the dataset."
 )
+OLD = "Rows that name a version are its own; where its cells were not kept, the figures are from its pages."
 _PAPER = ("MUTAG", "Mutagenicity", "BBBP", "BACE", "ENZYMES", "PROTEINS", "PTC_MR", "NCI1", "BA-2Motifs")
 _PAPER_ROWS = {
     "MLP": "93.0±10.3 80.1±1.6 83.4±3.4 81.3±3.1 54.3±6.9 71.7±2.5 49.4±9.1 77.8±1.2 99.8±0.5",
@@ -42,38 +44,48 @@ PAPER_ACCURACY: dict[str, dict[str, str]] = {
 """The paper's table of accuracies, 95 % intervals over five runs, on splits it does not publish for all."""
 
 
-def write_accuracy(out: Path | str, cells: Sequence[Result], protocol: Protocol) -> str:
+def write_accuracy(
+    out: Path | str, cells: Sequence[Result], protocol: Protocol, kept: Sequence[Result] = ()
+) -> str:
     """Write ``accuracy-PROTOCOL.md`` and ``.csv`` of the cells there are; return the tables.
 
-    ROC-AUC and log loss are those of datasets with two classes.
+    ROC-AUC and log loss are those of datasets with two classes. `kept` are means of an earlier version.
     """
     cells = [cell for cell in cells if cell["protocol"] == protocol]
+    kept = [line for line in kept if line["protocol"] == protocol]
     if not cells:
         return "There are no cells yet.\n"
     frame = frame_of(cells)
     two = frame[frame.groupby("dataset")["n_classes"].transform("max") <= 2]
-    sections = {"Accuracy": [metric_table(frame, "accuracy", protocol == "paper"), rank_words(frame)]}
+    accuracies = metric_table(frame, "accuracy", protocol == "paper", kept)
+    sections = {"Accuracy": [accuracies, OLD if kept else "", rank_words(frame)]}
     for metric in ("roc_auc", "log_loss"):
         if two[metric].notna().any():
-            sections[f"{TITLES[metric]}, two classes"] = [metric_table(two, metric)]
+            sections[f"{TITLES[metric]}, two classes"] = [metric_table(two, metric, kept=kept)]
     sections["Paired comparison"] = comparison(frame)
     sections["What could not be run"] = [failures(frame)]
     return write_results(out, f"accuracy-{protocol}", cells, page(sections), summary_of(frame))
 
 
 def write_ablation(out: Path | str, cells: Sequence[Result], protocol: Protocol) -> str:
-    """Write ``ablation-PROTOCOL.md`` and ``.csv`` of the cells there are; return the tables."""
-    cells = [cell for cell in cells if cell["protocol"] == protocol]
+    """Write ``ablation-PROTOCOL.md`` and ``.csv`` of variants and of GDLNN itself; return the tables."""
+    datasets = {cell["dataset"] for cell in cells if cell["method"] in VARIANTS}
+    own = [cell for cell in cells if cell["method"] == OURS and "version" not in cell]
+    cells = [
+        cell
+        for cell in (*own, *(one for one in cells if one["method"] in VARIANTS))
+        if cell["protocol"] == protocol and cell["dataset"] in datasets
+    ]
     if not cells:
         return "There are no cells yet.\n"
     frame = frame_of(cells)
-    others = [row for row in rows_of(frame) if row != BASE]
+    others = [row for row in rows_of(frame) if row != OURS]
     sections = {
-        f"Ablation: {TITLES[metric].lower()}": [difference_table(frame, BASE, others, metric)]
+        f"Ablation: {TITLES[metric].lower()}": [difference_table(frame, OURS, others, metric)]
         for metric in ABLATION_METRICS
     }
     sections["What could not be run"] = [failures(frame)]
-    text = f"The first row is the default, the others are less it. {NOTE}\n\n{page(sections)}"
+    text = f"The first row is the default, the others are differences to it. {NOTE}\n\n{page(sections)}"
     return write_results(out, f"ablation-{protocol}", cells, text, summary_of(frame))
 
 
@@ -82,11 +94,11 @@ def rows_of(frame: pd.DataFrame) -> list[str]:
     return rows_in(frame["row"], (*METHODS, *VARIANTS))
 
 
-def metric_table(frame: pd.DataFrame, metric: str, paper: bool = False) -> str:
+def metric_table(frame: pd.DataFrame, metric: str, paper: bool = False, kept: Sequence[Result] = ()) -> str:
     """Return methods × datasets of one metric; with `paper`, the paper's rows below.
 
     Where a method has fewer splits than others, their number follows in brackets. The best is in bold, among
-    those with all splits.
+    those with all splits. Rows of `kept` means are left out where the method has cells on all datasets.
     """
     datasets = datasets_in(frame["dataset"])
     fine = frame[(frame["status"] == "ok") & frame[metric].notna()]
@@ -94,10 +106,19 @@ def metric_table(frame: pd.DataFrame, metric: str, paper: bool = False) -> str:
     means, n_splits = groups[metric].mean().round(4), groups["split"].nunique()
     full = means[n_splits == n_splits.groupby("dataset").transform("max")].groupby("dataset")
     best = full.min() if metric == "log_loss" else full.max()
+    n_datasets = frame[frame["status"] == "ok"].groupby("row")["dataset"].nunique()
+    old = {
+        (f"{line['row']}@{line['version']}", line["dataset"]): line
+        for line in kept
+        if line["metric"] == metric and n_datasets.get(line["row"], 0) < len(datasets)
+    }
     rows = []
-    for row in rows_of(frame):
+    for row in rows_in([*frame["row"], *(row for row, _ in old)], (*METHODS, *VARIANTS)):
         shown = [row_title(row)]
         for dataset in datasets:
+            if (row, dataset) in old:
+                shown.append(_kept_metric(old[row, dataset], metric, int(n_splits[dataset].max())))
+                continue
             text = shown_metric(frame, dataset, row, metric)
             if (dataset, row) in means:
                 if n_splits[dataset, row] < n_splits[dataset].max():
@@ -127,6 +148,14 @@ def shown_metric(frame: pd.DataFrame, dataset: str, row: str, metric: str) -> st
     return text if half is None else f"{text} ± {factor * half:.{digits}f}"
 
 
+def _kept_metric(line: Result, metric: str, most: int) -> str:
+    """Return a kept mean as `metric_table` shows those of cells."""
+    factor, digits = _scale(metric)
+    text = f"{factor * line['mean']:.{digits}f}"
+    text += f" ± {factor * line['half']:.{digits}f}" if line["half"] is not None else ""
+    return f"{text} ({line['splits']})" if line["splits"] < most else text
+
+
 def _scale(metric: str) -> tuple[int, int]:
     """Return the factor and the number of digits with which a metric is shown."""
     return (1, 3) if metric == "log_loss" else (100, 1)
@@ -142,8 +171,11 @@ def failures(frame: pd.DataFrame) -> str:
 
 
 def rank_words(frame: pd.DataFrame) -> str:
-    """Return the mean ranks of the rows that ran on all datasets; empty for fewer than two."""
-    ranks = average_ranks(frame)
+    """Return the mean ranks of the rows that ran on all datasets; empty for fewer than two.
+
+    GDLNN's other heads and an earlier version of it are no competitors.
+    """
+    ranks = average_ranks(frame[~(frame["row"].isin(HEADS) | frame["row"].str.contains("@"))])
     listed = ", ".join(f"{row_title(row)} {ranks[row]:.1f}" for row in sorted(ranks, key=lambda r: ranks[r]))
     return f"Mean ranks over the splits that all of these have: {listed}." if ranks else ""
 

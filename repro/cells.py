@@ -18,7 +18,7 @@ import time
 import tomllib
 import traceback
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -62,8 +62,8 @@ class RunConfig:
 class Task:
     """What a cell is computed from.
 
-    `study` is the kind of cell: "accuracy", "ablation", "explain", "cost", "motifs"; "trial" scores a
-    configuration on the validation set, "model" fits what others explain, "predict" predicts the test set.
+    `study` is the kind of cell: the name of a study; "trial" scores a configuration on the validation set,
+    "model" fits what others explain.
     `fingerprint` is a hash of dataset and split, `n_configurations` among how many the configuration was
     chosen, and `rows` are positions in the test set of the graphs to explain.
     """
@@ -115,25 +115,6 @@ def append_cell(file: Path, cell: Result) -> None:
             lines.seek(-1, os.SEEK_END)
             text = text if lines.read() == b"\n" else b"\n" + text
         lines.write(text)
-
-
-def keep_cells(
-    file: Path, study: Study, datasets: Sequence[str], unchanged: Sequence[str], changed: Sequence[str]
-) -> None:
-    """Add cells of datasets that a released version computed to a study.
-
-    Those of methods that are `unchanged` are not computed again; those of `changed` ones stay beside the new
-    ones. Each has the ``version`` that computed it.
-    """
-    known = {cell["key"] for cell in read_cells(study.file)}
-    names = [one.name for one in fields(Task)]
-    for line in file.read_text(encoding="utf-8").splitlines():
-        cell = json.loads(line)
-        key = Task(**{name: cell[name] for name in names if name in cell}).key
-        if cell["method"] in changed:
-            key = f"{cell['version']} {key}"
-        if cell["dataset"] in datasets and cell["method"] in (*unchanged, *changed) and key not in known:
-            append_cell(study.file, {"status": "ok", **cell, "key": key})
 
 
 def once(config: RunConfig, key: Sequence[Any], make: Callable[[], Any]) -> Any:
@@ -290,7 +271,7 @@ class Study:
 
     def _is_done(self, cell: Result) -> bool:
         """Say whether a cell need not be computed: one that ran out of time may have more of it now."""
-        if "version" not in cell and cell["versions"]["gdlnn"] != versions()["gdlnn"]:
+        if cell["versions"]["gdlnn"] != versions()["gdlnn"]:
             return False
         if cell["status"] == "late":
             return self.config.limit is not None and self.config.limit <= cell["limit"]

@@ -23,7 +23,7 @@ from repro.cells import PROJECT, Study, Task, by_dataset
 from repro.inputs import FIRST_SPLIT, TARGETS, load_split, target_file, target_rows
 from repro.metrics import log_loss
 from repro.statistics import t_interval
-from repro.tables import frame_markdown, write_results
+from repro.tables import frame_markdown, page, write_results
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,8 +65,7 @@ def chemprop(
     compute = partial(compute_chemprop, interpreter=str(interpreter), version=number.stdout.strip())
     with Study("chemprop", opt.run_config(out, data, "auto", jobs), opt.report) as study:
         cells = study.run(tasks, compute)
-    table = scores_table(cells)
-    opt.finish(write_results(out, "chemprop", cells, frame_markdown(table), table), out, cells)
+    opt.finish(write_chemprop(out, cells), out, cells)
 
 
 def made_environment(folder: Path) -> Path:
@@ -123,6 +122,15 @@ def compute_chemprop(task: Task, config: RunConfig, interpreter: str, version: s
         metrics = {**classification_scores(y, proba, classes), "log_loss": log_loss(y, proba, classes)}
     sizes = [int((table["split"] == part).sum()) for part in ("train", "val", "test")]
     return {"sizes": sizes, "metrics": metrics, "chemprop": version}
+
+
+def write_chemprop(out: Path | str, cells: Sequence[Result]) -> str:
+    """Write ``chemprop.md`` and ``.csv``; return the table."""
+    table = scores_table(cells)
+    used = ", ".join(sorted({cell["chemprop"] for cell in cells if cell["status"] == "ok"}))
+    words = f"chemprop {used}, default settings. Where a GPU was shared, its seconds are too long."
+    text = page({"chemprop": [words, frame_markdown(table)]})
+    return write_results(out, "chemprop", cells, text, table)
 
 
 def scores_table(cells: Sequence[Result]) -> pd.DataFrame:

@@ -196,8 +196,6 @@ METHODS: dict[str, Method] = {
 }
 """All methods by name, in the order of the tables."""
 
-BASE = "ablation-base"
-
 
 def ablated_classifier(
     *, levels: Sequence[str] = ("full", "coarse"), mined: bool = False, head: Any = None, **others: Any
@@ -221,7 +219,6 @@ def _variant(name: str, title: str, **changes: Any) -> Method:
 VARIANTS: dict[str, Method] = {
     method.name: method
     for method in (
-        _variant("base", "default"),
         _variant("no-coarse", "without the coarse level", levels=["full"]),
         _variant("no-forest", "without the forest", head={"n_trees": 0}),
         _variant("no-perceptrons", "without perceptrons", head={"n_perceptrons": 0}),
@@ -231,7 +228,7 @@ VARIANTS: dict[str, Method] = {
         _variant("with-mined", "with mined programs", mined=True),
     )
 }
-"""The default with one choice changed at a time; the first one is the base of comparison."""
+"""The default with one choice changed at a time."""
 
 
 def find_method(name: str) -> Method:
@@ -245,10 +242,12 @@ def find_method(name: str) -> Method:
 def row_title(row: str) -> str:
     """Return what a row of the tables is called.
 
-    ``gin`` is GIN, ``gin:6`` is GIN (6 configurations), ``gdlnn@0.2`` is GDLNN (version 0.2).
+    ``gin`` is GIN, ``gin:6@0.2`` is GIN (6 configurations, version 0.2).
     """
-    title, several, version = find_method(method_of(row)).title, row.partition(":")[2], row.partition("@")[2]
-    if not several and not version:
+    title, (chosen, _, version) = find_method(method_of(row)).title, row.partition("@")
+    several = chosen.partition(":")[2]
+    more = [f"{several} configurations"] * bool(several) + [f"version {version}"] * bool(version)
+    if not more:
         return title
     start = f"{title[:-1]}, " if title.endswith(")") else f"{title} ("
-    return f"{start}{several} configurations)" if several else f"{start}version {version})"
+    return f"{start}{', '.join(more)})"

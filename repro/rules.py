@@ -21,7 +21,7 @@ from repro import options as opt
 from repro.cells import Study, Task
 from repro.metrics import overlap
 from repro.planted import RULES, plant, renumbered
-from repro.tables import markdown, write_results
+from repro.tables import markdown, page, write_results
 from repro.truth_methods import DEFAULT, METHODS, TruthMethod, fit_model
 
 if TYPE_CHECKING:
@@ -88,10 +88,7 @@ def rules(
     ]
     with Study("rules", opt.run_config(out, None, "cpu", jobs), opt.report) as study:
         cells = study.run(tasks, compute_scores)
-    rows = [cell for cell in cells if cell["status"] == "ok"]
-    text = f"{summary(rows)}\n\n{aims(rows)}\n{table(rows)}"
-    numbers = pd.DataFrame(rows).reindex(columns=["dataset", "method", "n_graphs", *COLUMNS, "nodes"])
-    opt.finish(write_results(out, "rules", cells, text, numbers), out, cells)
+    opt.finish(write_rules(out, cells), out, cells)
 
 
 def applies(method: str, rule: str) -> bool:
@@ -175,6 +172,18 @@ def scored(problem: Problem, method: TruthMethod, model: Any, seed: int, most: i
 # --- tables -----------------------------------------------------------------------------------------------
 
 
+def write_rules(out: Path | str, cells: Sequence[Result]) -> str:
+    """Write ``rules.md`` and ``.csv`` of the cells there are; return the tables."""
+    order = [*RULES, *OF_KNOWN], list(METHODS)
+    rows = sorted(
+        (cell for cell in cells if cell["status"] == "ok"),
+        key=lambda cell: (order[0].index(cell["dataset"]), order[1].index(cell["method"])),
+    )
+    text = page({"Known truths": [summary(rows), aims(rows)], "All methods": [table(rows)]})
+    numbers = pd.DataFrame(rows).reindex(columns=["dataset", "method", "n_graphs", *COLUMNS, "nodes"])
+    return write_results(out, "rules", cells, text, numbers)
+
+
 def table(rows: Sequence[Result]) -> str:
     """Return the rows as a Markdown table; a rule is named in its first row."""
     lines, before = [], ""
@@ -233,4 +242,4 @@ def aims(rows: Sequence[Result]) -> str:
             f"- {METHODS[name].title}: AUC ≥ {AUC_AIM} and Jaccard at size ≥ {JACCARD_AIM} on {reached} of "
             f"{len(own)} noiseless rules{against}."
         )
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)

@@ -18,7 +18,7 @@ from repro import options as opt
 from repro.cells import Study, Task, by_dataset
 from repro.inputs import load_data
 from repro.metrics import jaccard
-from repro.tables import frame_markdown, write_results
+from repro.tables import datasets_in, frame_markdown, page, write_results
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,11 +44,17 @@ def stability(
     tasks = [Task("stability", name, "gdlnn", seed=seed, rows=rows) for name in names for seed in range(runs)]
     with Study("stability", opt.run_config(out, data, "cpu", jobs), opt.report) as study:
         cells = study.run(tasks, compute_explanations)
-    found = {name: compared(several) for name, several in by_dataset(cells).items()}
+    opt.finish(write_stability(out, cells), out, cells)
+
+
+def write_stability(out: Path | str, cells: Sequence[Result]) -> str:
+    """Write ``stability.md`` and ``.csv``; return the table."""
+    several = by_dataset(cells)
+    found = {name: compared(several[name]) for name in datasets_in(several)}
     table = pd.DataFrame.from_dict(found, orient="index", columns=list(FIGURES)).rename_axis("dataset")
     shown = table.map("{:.2f}".format).assign(accuracy=table["accuracy"].map("{:.1%}".format))
-    text = frame_markdown(shown.reset_index())
-    opt.finish(write_results(out, "stability", cells, text, table.reset_index()), out, cells)
+    text = page({"Stability": [frame_markdown(shown.reset_index())]})
+    return write_results(out, "stability", cells, text, table.reset_index())
 
 
 def compute_explanations(task: Task, config: RunConfig) -> Result:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from gdlnn.datasets.registry import REGISTRY
 from gdlnn.model.scores import METRICS
 
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ def frame_of(cells: Sequence[Result]) -> pd.DataFrame:
             row = f"{row}@{cell['version'].removesuffix('.0')}"
         sizes = dict(zip(("n_train", "n_val", "n_test"), cell.get("sizes", ()), strict=False))
         known = {name: cell.get(name) for name in COLUMNS}
-        known["n_classes"] = len(set(cell.get("truth", ())))
+        source = REGISTRY.get(cell["dataset"])
+        known["n_classes"] = len(set(cell.get("truth", ()))) if source is None else source.size[3]
         times = {f"{name}_s": seconds for name, seconds in cell.get("times", {}).items()}
         seconds = {"seconds": cell.get("seconds")}
         rows.append({"row": row, **known, **seconds, **cell.get("metrics", {}), **times, **sizes})

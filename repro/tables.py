@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from repro.cells import Result
 
 
+KEPT = {
+    "accuracy-repeated": "accuracy --protocol repeated --runs 10",
+    "accuracy-paper": "accuracy --protocol paper",
+    "ablation-repeated": "ablation --datasets all --runs 10",
+}
+"""Commands that compute the cells of kept tables, where they are more than the name."""
+
+
 def datasets_in(names: Iterable[str]) -> list[str]:
     """Return datasets once each, those of the paper in its order."""
     found = dict.fromkeys(names)
@@ -80,12 +88,14 @@ def write_results(
 ) -> str:
     """Write ``NAME.md``, ``.csv`` and ``.svg`` into the folder of a study; return the Markdown.
 
-    The csv file begins with the command that made it.
+    Both name the command; for kept cells, the one that computes them.
     """
-    text = f"{text.rstrip()}\n\n{provenance(cells)}"
+    words = sys.argv[1:]
+    command = command_line(KEPT.get(name, name).split() if words[:1] == ["keep"] else words)
+    text = f"{text.rstrip()}\n\n`{command}`: {provenance(cells)}"
     write_file(Path(out) / f"{name}.md", text)
     numbers = frame.to_csv(index=False, float_format="%.6g")
-    write_file(Path(out) / f"{name}.csv", f"# {command_line(sys.argv[1:])}\n{numbers}")
+    write_file(Path(out) / f"{name}.csv", f"# {command}\n{numbers}")
     if picture is not None:
         write_file(Path(out) / f"{name}.svg", picture.decode())
     return text

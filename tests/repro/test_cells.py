@@ -16,11 +16,11 @@ from repro.cells import (
     Study,
     Task,
     append_cell,
-    keep_cells,
     read_cells,
     run_cell,
     versions,
 )
+from repro.keep import kept_cells, short, sort_cells
 
 ROOT = Path(__file__).parents[2]
 TASK = Task("accuracy", "D", "wl", {"C": 1.0})
@@ -100,20 +100,30 @@ def test_a_dying_process_is_blamed_and_the_others_go_on(tmp_path: Path) -> None:
     assert len(read_cells(study.file)) == 5
 
 
-def test_cells_of_a_released_version_are_kept(tmp_path: Path) -> None:
-    kept = run_cell(doubled, TASK, RunConfig("out")) | {"version": "0.2.0", "versions": {"gdlnn": "0.2.0"}}
-    del kept["key"], kept["status"]
-    for method in ("wl", "gdlnn", "gin"):
-        append_cell(tmp_path / "kept.jsonl", {**kept, "method": method})
-    study = Study("accuracy", RunConfig(str(tmp_path)))
-    for _ in range(2):
-        keep_cells(tmp_path / "kept.jsonl", study, ["D"], ["wl"], ["gdlnn"])
-    assert [cell["method"] for cell in read_cells(study.file)] == ["wl", "gdlnn"]
-    (old,) = study.run([TASK], troubled)
-    (new,) = study.run([replace(TASK, method="gdlnn")], doubled)
-    assert old["version"] == "0.2.0"
-    assert "version" not in new
-    assert len(read_cells(study.file)) == 3
+def test_kept_cells_are_sorted_by_study_and_replaced(tmp_path: Path) -> None:
+    found, kept = tmp_path / "cells.jsonl", tmp_path / "kept"
+    kept.mkdir()
+    for task in (TASK, replace(TASK, study="trial"), replace(TASK, study="model"), replace(TASK, seed=1)):
+        append_cell(found, run_cell(troubled, task, RunConfig("out")))
+    version = short(versions()["gdlnn"])
+    names = [f"{name}-{version}.jsonl" for name in ("accuracy", "trials")]
+    assert sort_cells([found], kept) == {**dict.fromkeys(names, 1), "not kept, failed": 1}
+    again = run_cell(doubled, replace(TASK, configuration={"C": 2.0}), RunConfig("out"))
+    append_cell(tmp_path / "more.jsonl", {**again, "doubled": 7, "truth": [1]})
+    append_cell(tmp_path / "more.jsonl", run_cell(doubled, replace(TASK, seed=2), RunConfig("out")))
+    sort_cells([tmp_path / "more.jsonl"], kept)
+    assert [(cell["seed"], cell["doubled"]) for cell in kept_cells("accuracy", kept)] == [(0, 7), (2, 4)]
+    assert "truth" not in kept_cells("accuracy", kept)[0]
+    assert sorted(file.name for file in kept.iterdir()) == names
+
+
+def test_of_an_earlier_version_what_is_unchanged_is_shown_and_its_default(tmp_path: Path) -> None:
+    old = run_cell(doubled, TASK, RunConfig("out")) | {"versions": {"gdlnn": "0.2.0"}}
+    for method in ("wl", "gdlnn", "gdlnn-linear"):
+        append_cell(tmp_path / "cells.jsonl", {**old, "method": method, "key": method})
+    sort_cells([tmp_path / "cells.jsonl"], tmp_path)
+    shown = {cell["method"]: cell["version"] for cell in kept_cells("accuracy", tmp_path)}
+    assert shown == {"gdlnn": "0.2.0", "wl": "0.2.0"}
 
 
 def test_cells_of_another_version_are_computed_again(tmp_path: Path) -> None:

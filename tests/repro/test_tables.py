@@ -12,6 +12,8 @@ from repro.accuracy_tables import (
     comparison,
     difference_table,
     metric_table,
+    rank_words,
+    write_ablation,
     write_accuracy,
 )
 from repro.statistics import (
@@ -169,17 +171,37 @@ def test_rivals_are_named_in_advance_and_tuned_where_they_were() -> None:
     assert "| GDLNN (version 0.2) | **66.7 ± 0.0** |" in metric_table(frame, "accuracy")
 
 
-def test_ablation_shows_what_a_change_brings() -> None:
+def test_kept_means_are_shown_until_there_are_cells() -> None:
+    kept = {"version": "0.2", "dataset": "MUTAG", "row": "gin:6", "metric": "accuracy", "mean": 0.84}
+    kept |= {"half": 0.111, "splits": 1}
+    cells = [cell("wl", [1, 1, 0], split=f"random-{i}") for i in range(2)]
+    table = metric_table(frame_of(cells), "accuracy", kept=[kept])
+    assert table.splitlines()[2] == "| GIN (6 configurations, version 0.2) | 84.0 ± 11.1 (1) |"
+    more = frame_of([*cells, cell("gin", [1, 0], n_configurations=6)])
+    assert "version" not in metric_table(more, "accuracy", kept=[kept])
+
+
+def test_other_heads_and_an_earlier_version_have_no_rank() -> None:
+    names = ("wl", "gdlnn", "gdlnn-linear")
+    cells = [cell(name, [1, name == "gdlnn"]) for name in names]
+    cells.append(cell("gdlnn", [1, 1], version="0.2.0"))
+    words = "Mean ranks over the splits that all of these have: GDLNN 1.0, WL 2.0."
+    assert rank_words(frame_of(cells)) == words
+
+
+def test_ablation_shows_what_a_change_brings(tmp_path: Path) -> None:
     splits = [f"random-{i}" for i in range(3)]
-    cells = [cell("ablation-base", [1, 0, 0, 0], split=name) for name in splits]
+    cells = [cell("gdlnn", [1, 0, 0, 0], split=name) for name in splits]
     cells += [cell("ablation-no-perceptrons", [1, 1, 0, 0], split=name) for name in splits]
     others = [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 0, 0]]
     cells += [
         cell("ablation-no-coarse", right, split=name) for name, right in zip(splits, others, strict=True)
     ]
-    variants = ["ablation-no-perceptrons", "ablation-no-coarse"]
-    table = difference_table(frame_of(cells), "ablation-base", variants, "accuracy")
+    variants = ["ablation-no-coarse", "ablation-no-perceptrons"]
+    table = difference_table(frame_of(cells), "gdlnn", variants, "accuracy")
     assert "| without perceptrons | +25.0 ± 0.0\\* | +25.0 |" in table
+    other = [cell("gdlnn", [1], dataset="BBBP"), cell("gdlnn", [1], version="0.2.0"), cell("wl", [1])]
+    assert table in write_ablation(tmp_path, [*cells, *other], "paper")
     # The t-interval of 0, 25, -25 widened for training sets that overlap.
     half = stats.t.ppf(0.975, 2) * 25 * np.sqrt(1 / 3 + 4 / 80)
     assert f"| without the coarse level | +0.0 ± {half:.1f} | +0.0 |" in table
