@@ -17,18 +17,16 @@ from repro.statistics import OURS
 if TYPE_CHECKING:
     from repro.cells import Result
 
-DATASETS = "MUTAG,PTC_MR,ENZYMES,PROTEINS,BBBP,BACE"
-
 
 def ablation(
-    datasets: opt.Datasets = DATASETS,
+    datasets: opt.Datasets = "all",
     variants: Annotated[
         str, typer.Option("--variants", help="Variants, separated by commas; 'all' for all of them.")
     ] = "all",
     protocol: opt.Protocols = "repeated",
     out: opt.Out = Path("results"),
     jobs: opt.Jobs = None,
-    runs: opt.Runs = 5,
+    runs: opt.Runs = 10,
     data: opt.Data = None,
     device: opt.Device = "auto",
     tables_only: opt.TablesOnly = False,
@@ -47,5 +45,5 @@ def ablation(
         for name, several in (("accuracy", [OURS]), ("ablation", chosen)):
             with Study(name, config, opt.report) as study:
                 cells += run_accuracy(study, every, several, protocol, n_runs=runs)
-    known = [cell for name in ("ablation", "accuracy") for cell in read_cells(out / f"{name}.jsonl")]
-    opt.finish(write_ablation(out, known, protocol), out, cells)
+    every_cell = [*read_cells(out / "accuracy.jsonl"), *read_cells(out / "ablation.jsonl")]
+    opt.finish(write_ablation(out, every_cell, protocol), out, cells)

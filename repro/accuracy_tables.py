@@ -69,13 +69,10 @@ def write_accuracy(
 
 def write_ablation(out: Path | str, cells: Sequence[Result], protocol: Protocol) -> str:
     """Write ``ablation-PROTOCOL.md`` and ``.csv`` of variants and of GDLNN itself; return the tables."""
-    datasets = {cell["dataset"] for cell in cells if cell["method"] in VARIANTS}
-    own = [cell for cell in cells if cell["method"] == OURS and "version" not in cell]
-    cells = [
-        cell
-        for cell in (*own, *(one for one in cells if one["method"] in VARIANTS))
-        if cell["protocol"] == protocol and cell["dataset"] in datasets
-    ]
+    cells = [cell for cell in cells if cell["protocol"] == protocol and "version" not in cell]
+    variants = [cell for cell in cells if cell["method"] in VARIANTS]
+    datasets = {cell["dataset"] for cell in variants}
+    cells = [*(c for c in cells if c["method"] == OURS and c["dataset"] in datasets), *variants]
     if not cells:
         return "There are no cells yet.\n"
     frame = frame_of(cells)

@@ -101,7 +101,7 @@ def run_explanations(
     sample: int | None = 30,
     seed: int = 0,
 ) -> list[Result]:
-    """Compute a cell for every explainer on every dataset, or for every graph where one takes long.
+    """Fit the models, then compute a cell for every explainer on every dataset, or every graph if slow.
 
     The explained test graphs are a sample drawn with the seed, or all.
     """
@@ -120,27 +120,17 @@ def run_explanations(
             task = Task(study.file.stem, dataset, explainer.name, configuration, seed, rows=rows)
             task = replace(task, fingerprint=fingerprint)
             tasks += [replace(task, rows=(row,)) for row in rows] if explainer.one_by_one else [task]
-    return run_tasks(study, tasks, compute, lost)
-
-
-def run_tasks(
-    study: Study,
-    tasks: Sequence[Task],
-    compute: Callable[[Task, RunConfig], Result],
-    lost: Sequence[Result] = (),
-) -> list[Result]:
-    """Fit the models of tasks, then compute these; what is lost, and what has no model, is recorded."""
     models = study.run([model_task(task) for task in tasks], compute_model, f"models-{study.config.device}")
-    ready, found = [], list(lost)
+    ready = []
     for task, model in zip(tasks, models, strict=True):
         if model["status"] == "ok":
             ready.append(task)
         else:
             known: Result = {name: model[name] for name in ("status", "limit") if name in model}
-            found.append({**described(task), **known, "reason": f"its model: {model['reason']}"})
-    for cell in found:
+            lost.append({**described(task), **known, "reason": f"its model: {model['reason']}"})
+    for cell in lost:
         study.record(cell)
-    return [*study.run(ready, compute), *found]
+    return [*study.run(ready, compute), *lost]
 
 
 def model_task(task: Task) -> Task:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 KEPT = {
     "accuracy-repeated": "accuracy --protocol repeated --runs 10",
     "accuracy-paper": "accuracy --protocol paper",
-    "ablation-repeated": "ablation --datasets all --runs 10",
+    "ablation-repeated": "ablation",
 }
 """Commands that compute the cells of kept tables, where they are more than the name."""
 

@@ -1,14 +1,16 @@
-"""Put the tables of studies into README and docs, so that no figure is typed by hand.
+"""Put the tables and figures of studies into README and docs, so that none is typed by hand.
 
 ::
 
     python tools/results_page.py
 
 A page names a table by a comment: the file in repro/results, the heading above the table, the rows (`all`, or
-names separated by semicolons), and `means` to leave out intervals. Two headings give two figures a cell.
+names separated by semicolons, where a star stands for any end), and `means` to leave out intervals. Two
+headings give two figures a cell. Sentences with figures are named as in `results_words`.
 
     <!-- table: accuracy-repeated.md / ROC-AUC + Log loss / GDLNN; WL-OA / means -->
     <!-- end -->
+    Its rank is <!-- words: readme accuracy --><!-- end -->.
 
 What stands between the two comments is replaced.
 """
@@ -17,11 +19,19 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from results_words import RESULTS, WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+NEW_LINE = "\n"
 ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "repro" / "results"
 PAGES = [ROOT / "README.md", ROOT / "docs" / "results.md"]
-MARK = re.compile(r"(<!-- table: (?P<wanted>[^\n]*?) -->\n)(?P<table>.*?)(<!-- end -->)", re.DOTALL)
+MARK = re.compile(
+    r"(<!-- (?P<kind>table|words): (?P<wanted>[^\n]*?) -->\n?)(?P<old>.*?)(<!-- end -->)", re.DOTALL
+)
 
 
 def table_of(file: Path, heading: str) -> list[str]:
@@ -39,24 +49,35 @@ def cells_of(line: str) -> list[str]:
 
 
 def means_of(rows: list[list[str]], smallest: bool) -> list[list[str]]:
-    """Return rows without intervals, with the best mean of each column in bold."""
-    plain = [[row[0], *(re.sub(r" ±.*", "", cell.replace("*", "")) for cell in row[1:])] for row in rows]
+    """Return rows without intervals, with the best mean of each column in bold.
+
+    Means of fewer splits keep the number of these, and are not the best.
+    """
+    plain = [[row[0], *(re.sub(r" ± [\d.]+", "", cell.replace("*", "")) for cell in row[1:])] for row in rows]
     for column in range(1, len(plain[0])):
-        values = [float(row[column]) for row in plain if row[column][:1].isdigit()]
-        best = (min if smallest else max)(values, default=0.0)
-        for row in plain:
-            if row[column][:1].isdigit() and float(row[column]) == best:
+        full = [row for row in plain if re.fullmatch(r"[\d.]+", row[column])]
+        best = (min if smallest else max)((float(row[column]) for row in full), default=0.0)
+        for row in full:
+            if float(row[column]) == best:
                 row[column] = f"**{row[column]}**"
     return plain
+
+
+def matching(name: str, rows: Iterable[str]) -> list[str]:
+    """Return the rows of a name; a star at its end stands for anything."""
+    start, star, end = name.rpartition("*")
+    return [row for row in rows if row == name or (star and not end and row.startswith(start))]
 
 
 def chosen_rows(file: Path, heading: str, names: str, means: bool) -> list[list[str]]:
     """Return the head of a table and the rows that are wanted, as cells."""
     head, _, *rows = map(cells_of, table_of(file, heading))
     by_name = {row[0]: row for row in rows}
-    wanted = [*by_name] if names == "all" else [name.strip() for name in names.split(";")]
-    if missing := [name for name in wanted if name not in by_name]:
-        raise SystemExit(f"{file.name}: expected the rows {wanted}, got a table without {missing}")
+    patterns = ["*"] if names == "all" else [name.strip() for name in names.split(";")]
+    found = {name: matching(name, by_name) for name in patterns}
+    if missing := [name for name, rows in found.items() if not rows]:
+        raise SystemExit(f"{file.name}: expected the rows {patterns}, got a table without {missing}")
+    wanted = [row for rows in found.values() for row in rows]
     chosen = [by_name[name] for name in wanted]
     return [head, *(means_of(chosen, heading.startswith("Log loss")) if means else chosen)]
 
@@ -79,13 +100,23 @@ def shown(wanted: str) -> str:
     return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]])
 
 
+def sentence(name: str) -> str:
+    """Return a sentence with figures; a minus is not a hyphen."""
+    return re.sub(r"(?<!\w)-(?=\d)", "−", WORDS[name]())
+
+
 def filled(text: str) -> str:
-    """Return a page with the tables that it names; one whose file is not there stays as it is."""
+    """Return a page with the tables and sentences that it names.
+
+    What is of a study that has not been run stays as it is.
+    """
 
     def replaced(found: re.Match[str]) -> str:
-        file = found["wanted"].split(" / ")[0].strip()
-        table = f"{shown(found['wanted'])}\n" if (RESULTS / file).is_file() else found["table"]
-        return f"{found[1]}{table}{found[4]}"
+        try:
+            new = shown(found["wanted"]) if found["kind"] == "table" else sentence(found["wanted"])
+        except FileNotFoundError:
+            return found[0]
+        return f"{found[1]}{new}{NEW_LINE if found[1].endswith(NEW_LINE) else ''}{found[5]}"
 
     return MARK.sub(replaced, text)
 

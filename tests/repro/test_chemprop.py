@@ -10,7 +10,7 @@ import pytest
 from gdlnn import make_ba_2motifs
 from repro import chemprop
 from repro.cells import RunConfig, Task, run_cell
-from repro.inputs import target_rows
+from repro.inputs import TARGETS, target_rows
 
 FAKE = """
 import sys, pathlib, pandas as pd
@@ -35,7 +35,7 @@ def test_a_cell_scores_the_predictions_of_the_test_set(
 ) -> None:
     (tmp_path / "ESOL").mkdir()
     y = np.arange(30.0)
-    column = chemprop.TARGETS["ESOL"][1]
+    column = TARGETS["ESOL"][1]
     table = pd.DataFrame({"smiles": ["C" * (i + 1) for i in range(30)], column: y})
     table.to_csv(tmp_path / "ESOL" / "ESOL.csv", index=False)
     monkeypatch.setattr(chemprop, "CALL", FAKE)
