@@ -88,7 +88,7 @@ def write_results(
 ) -> str:
     """Write ``NAME.md``, ``.csv`` and ``.svg`` into the folder of a study; return the Markdown.
 
-    Both name the command; for kept cells, the one that computes them.
+    Both name the command; for kept cells, which have no picture, the one that computes them.
     """
     words = sys.argv[1:]
     command = command_line(KEPT.get(name, name).split() if words[:1] == ["keep"] else words)
@@ -96,7 +96,7 @@ def write_results(
     write_file(Path(out) / f"{name}.md", text)
     numbers = frame.to_csv(index=False, float_format="%.6g")
     write_file(Path(out) / f"{name}.csv", f"# {command}\n{numbers}")
-    if picture is not None:
+    if picture is not None and words[:1] != ["keep"]:
         write_file(Path(out) / f"{name}.svg", picture.decode())
     return text
 
