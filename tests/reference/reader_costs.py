@@ -68,9 +68,9 @@ def read_dataset(path: Path) -> None:
 
 def read_journal(path: Path) -> None:
     """Open a checkpoint of mining over 12 tasks and 12 graphs."""
-    from gdlnn.mining.checkpoint import Checkpoint
+    from gdlnn.mining.miner import Checkpoint
 
-    Checkpoint(path, {"n_tasks": 12}, 12).close()
+    Checkpoint(path, {"n_tasks": 12}, 12, 12).close()
 
 
 READERS = {
@@ -122,7 +122,7 @@ def _warm_parquet() -> None:
 
 def _warm(readers: set[str]) -> None:
     """Import what readers import; torch takes seconds, and only models need it."""
-    for module in ("rdkit.Chem", "gdlnn.datasets.resolve", "gdlnn.gdl.parser", "gdlnn.mining.checkpoint"):
+    for module in ("rdkit.Chem", "gdlnn.datasets.resolve", "gdlnn.gdl.parser", "gdlnn.mining.miner"):
         __import__(module)
     if "tables" in readers:
         _warm_parquet()
