@@ -7,6 +7,7 @@ DEPS := $(VENV)/.deps-installed
 NATIVE := $(VENV)/.native-built
 CORE_SOURCES := CMakeLists.txt core/CMakeLists.txt $(shell find core/include core/src core/bindings -name '*.[ch]pp')
 # A file of tests stays in one process, so that what its tests share is made once.
+# Files run in the order of tests/conftest.py: the slow ones first.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 GDLNN_CASES ?= 20000
 FUZZ_SECONDS ?= 600
@@ -57,7 +58,7 @@ setup: $(DEPS) $(NATIVE) ## Virtual environment, the native core, and all that d
 demo: $(NATIVE) ## Run the demo; installs only what the package itself needs
 	$(BIN)/gdlnn demo
 
-test: setup ## Lint and all quick tests (under seven minutes on two cores)
+test: setup ## Lint and all quick tests (under five minutes on two cores)
 	@mkdir -p build
 	@$(MAKE) --no-print-directory sanitize GDLNN_CASES=300 > build/test-sanitize.log 2>&1 & other=$$!; \
 	  $(MAKE) --no-print-directory lint; lint=$$?; wait $$other; core=$$?; cat build/test-sanitize.log; exit $$((lint || core))

@@ -5,7 +5,6 @@ It runs in an environment of its own, `build/venv-chemprop`, or with an interpre
 
 from __future__ import annotations
 
-import os
 import subprocess
 import tempfile
 import venv
@@ -21,7 +20,7 @@ from gdlnn.errors import GDLNNError
 from gdlnn.model.scores import classification_scores
 from repro import options as opt
 from repro.cells import PROJECT, Study, Task, by_dataset
-from repro.inputs import FIRST_SPLIT, load_split, target_rows
+from repro.inputs import FIRST_SPLIT, TARGETS, load_split, target_file, target_rows
 from repro.metrics import log_loss
 from repro.statistics import t_interval
 from repro.tables import frame_markdown, write_results
@@ -33,11 +32,6 @@ if TYPE_CHECKING:
 
 VERSION = "2.2.*"
 ENVIRONMENT = PROJECT.parent / "build" / "venv-chemprop"
-TARGETS = {
-    "ESOL": ("ESOL/ESOL.csv", "measured log solubility in mols per litre"),
-    "pIC50": ("BACE/bace.csv", "pIC50"),
-}
-"""Tables of the regressions in the folder of the datasets, and their columns."""
 DATASETS = ("BBBP", "BACE", *TARGETS)
 CALL = "from chemprop.cli.main import main; main()"
 VERSION_CALL = "from importlib.metadata import version; print(version('chemprop'))"
@@ -95,8 +89,7 @@ def load_table(dataset: str, seed: int, folder: str | None) -> tuple[pd.DataFram
         parts = [pd.DataFrame({"smiles": part.smiles, "y": part.y}) for part in split]
         named = zip(parts, ("train", "val", "test"), strict=True)
         return pd.concat([part.assign(split=name) for part, name in named]), False
-    file, column = TARGETS[dataset]
-    read = pd.read_csv(Path(folder or os.environ["GDLNN_DATA"]) / file)
+    read, column = pd.read_csv(target_file(dataset, folder)), TARGETS[dataset][1]
     table = pd.DataFrame({"smiles": read["smiles"].str.strip(), "y": read[column], "split": "train"})
     train, test = target_rows(len(table), seed)
     held_out = np.random.default_rng(seed).permutation(train)[: len(train) // 9]

@@ -14,6 +14,7 @@ from repro.explain import cells_together, grid_table, reasons_list
 from repro.explainers import (
     EXPLAINERS,
     RIVAL,
+    SHOWN,
     explain_graphs,
     explained_model,
     named_graphs,
@@ -48,7 +49,8 @@ def cost(
 ) -> None:
     """Measure the time of fitting, predicting and explaining, all on the CPU, one thread per cell.
 
-    An explanation names 5 programs, is the smallest sufficient one, or has a fifth of the nodes. Parallel
+    An explanation is the default one, names 5 programs, is the smallest sufficient one, or has a fifth of the
+    nodes. Parallel
     processes slow each other down a little: --jobs 1 gives the most reliable times.
 
     Example: python -m repro cost --datasets MUTAG --sample 5 --jobs 1
@@ -66,7 +68,7 @@ def compute_times(task: Task, config: RunConfig) -> Result:
     """Time the prediction and explanation of graphs, one after another."""
     explainer, data, rows = EXPLAINERS[task.method], named_graphs(task, config), []
     model, times = explained_model(task, config)
-    setting = SHARE if explainer.way == "network" else N_FEATURES
+    setting = {"scores": SHOWN, "network": SHARE}.get(explainer.way, N_FEATURES)
     for row, graph in zip(task.rows, data.graphs, strict=True):
         clock = Clock()
         model.predict([graph])

@@ -16,6 +16,7 @@ from repro.explainers import (
     EXPLAINERS,
     OURS,
     RIVAL,
+    SHOWN,
     explain_graphs,
     explained_model,
     named_graphs,
@@ -53,9 +54,9 @@ def explain(
 ) -> None:
     """Compare explanations: sparsity against fidelity, and agreement with the truth where it is known.
 
-    GDLNN and its LIME name 5 to 1000 programs, or the smallest sufficient subgraph; explainers of GIN name a
-    tenth to nine tenths of the nodes, PL4XGL its one program. Configurations that an accuracy study chose in
-    the same folder are used.
+    GDLNN and explainers of GIN name a tenth to nine tenths of the nodes, GDLNN also those of its places and
+    of the smallest sufficient subgraph; LIME names 5 to 1000 programs, PL4XGL its one program.
+    Configurations that an accuracy study chose in the same folder are used.
 
     Example: python -m repro explain --datasets MUTAG --sample 10 --methods gdlnn,pl4xgl,subgraphx
     """
@@ -158,12 +159,13 @@ def sparsity_at(curve: pd.DataFrame, level: float, *, masked: bool = False) -> f
     """Return the largest sparsity on a curve that costs no more fidelity than `level`.
 
     Between neighbouring settings of the sweep the curve is straight; it ends with the whole graph, whose
-    sparsity and fidelity are 0. With `masked`, the fidelity with masked nodes counts where it is known.
+    sparsity and fidelity are 0. What GDLNN shows is a point beside the sweep.
+    With `masked`, the fidelity with masked nodes counts where it is known.
     """
     losses = curve["fidelity_masked"].fillna(curve["fidelity"]) if masked else curve["fidelity"]
     ends = [*zip(losses, curve["sparsity"], strict=True), (0.0, 0.0)]
     best = max((s for f, s in ends if f <= level), default=0.0)
-    for (f1, s1), (f2, s2) in pairwise(ends):
+    for (f1, s1), (f2, s2) in pairwise(ends[int(curve.index[0] == SHOWN) :]):
         if min(f1, f2) <= level < max(f1, f2):
             best = max(best, s1 + (s2 - s1) * (level - f1) / (f2 - f1))
     return float(best)
@@ -253,8 +255,8 @@ def verdict(curves: dict[tuple[str, str], pd.DataFrame], own: str, masked: bool)
 
 GRAPHS = "Test graphs that were explained, and the model's accuracy on them."
 REASONS = (
-    "Explanations of five programs: share of graphs where a present program is a reason, listed programs for "
-    "and against the class, and the median share of nodes that are highlighted."
+    "Explanations as they are shown: share of graphs with a reason, reasons for and against the class, and "
+    "the median share of nodes that are highlighted."
 )
 
 
@@ -262,7 +264,9 @@ def _setting(method: str, setting: float) -> str:
     explainer = EXPLAINERS[method]
     if len(explainer.settings) == 1:
         return ""
-    return f"{setting:.0%}" if explainer.way == "network" else f"{setting:g}"
+    if setting == SHOWN:
+        return "as shown"
+    return f"{setting:g}" if explainer.way == "programs" else f"{setting:.0%}"
 
 
 def _graphs(cells: Sequence[Result], curve: Any) -> str:

@@ -13,7 +13,12 @@ import numpy as np
 
 from gdlnn.errors import GDLNNError
 from gdlnn.explain import explain
-from repro.baselines.node_explainers import GNNExplainer, NodeIntegratedGradients, predict_masked
+from repro.baselines.node_explainers import (
+    GNNExplainer,
+    NodeExplanation,
+    NodeIntegratedGradients,
+    predict_masked,
+)
 from repro.baselines.subgraphx import SubgraphX
 from repro.cells import Task, described, failure, once, read_cells
 from repro.inputs import load_split
@@ -30,22 +35,25 @@ if TYPE_CHECKING:
 N_FEATURES = (5, 10, 20, 50, 100, 200, 500, 1000)
 """How many programs LIME names, as in the paper: from 5 to 1000."""
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-"""Sizes of explanations of graph networks, as shares of a graph's nodes."""
+"""Sizes of explanations by nodes, as shares of a graph's nodes."""
+SHOWN = 0.0
+"""The setting of GDLNN's explanations as they are shown: the nodes of the places for the class."""
 
 
 @dataclass(frozen=True)
 class Explainer:
     """A model with a way to explain it.
 
-    The `way` "programs" is a technique over programs, swept over their number, "smallest" the smallest
-    sufficient subgraph of programs, "deciding" one program; "network" names nodes of a graph for a graph
-    network, swept over their share. With `one_by_one` every graph is a separate cell, since one takes long.
+    The `way` "scores" is GDLNN's explanation as it is shown, then the nodes with the largest scores, swept
+    over their share; "programs" is a technique over programs, swept over their number, "smallest" the
+    smallest sufficient subgraph, "deciding" one program; "network" names nodes for a graph network, swept
+    over their share. With `one_by_one` every graph is a separate cell, since one takes long.
     """
 
     name: str
     title: str
     model: str
-    way: Literal["programs", "smallest", "deciding", "network"]
+    way: Literal["scores", "programs", "smallest", "deciding", "network"]
     one_by_one: bool = False
     technique: str = "lime"
 
@@ -57,13 +65,13 @@ class Explainer:
     @property
     def settings(self) -> Sequence[float]:
         """The values of the sweep."""
-        return {"programs": N_FEATURES, "network": SHARES}.get(self.way, (1,))
+        return {"scores": (SHOWN, *SHARES), "programs": N_FEATURES, "network": SHARES}.get(self.way, (1,))
 
 
 EXPLAINERS: dict[str, Explainer] = {
     explainer.name: explainer
     for explainer in (
-        Explainer("gdlnn", "GDLNN", "gdlnn", "programs", technique="contribution"),
+        Explainer("gdlnn", "GDLNN", "gdlnn", "scores", technique="contribution"),
         Explainer(
             "gdlnn-smallest", "GDLNN, smallest sufficient", "gdlnn", "smallest", technique="contribution"
         ),
@@ -203,7 +211,7 @@ def explain_graphs(
 ) -> tuple[list[list[Any]], Result]:
     """Return for every setting an explanation of every graph, and the number of network evaluations.
 
-    Settings are numbers of programs, or shares of a graph's nodes, rounded to at least one.
+    Settings are numbers of programs, or shares of a graph's nodes, rounded to at least one node.
     """
     if explainer.way == "network":
         by_graph: list[list[Any]] = []
@@ -213,10 +221,24 @@ def explain_graphs(
             found, counts = _explain_network(explainer.name, model, graph, sizes, seed)
             by_graph.append(found)
         return [list(column) for column in zip(*by_graph, strict=True)], counts
+    if explainer.way == "scores":
+        shown = explain(model, graphs, explainer.technique, random_state=seed)
+        return [
+            shown if share == SHOWN else [_largest(one, share) for one in shown] for share in settings
+        ], {}
     if explainer.way == "deciding":
         return [explain(model, graphs) for _ in settings], {}
     numbers: list[Any] = ["smallest" if explainer.way == "smallest" else int(n) for n in settings]
     return [explain(model, graphs, explainer.technique, wanted, random_state=seed) for wanted in numbers], {}
+
+
+def _largest(shown: Any, share: float) -> NodeExplanation:
+    """Return the nodes of an explanation that have the largest scores, at least one."""
+    order = np.argsort(-shown.node_scores, kind="stable")
+    nodes = np.sort(order[: max(1, round(share * shown.graph.n_nodes))])
+    return NodeExplanation(
+        shown.graph, shown.prediction, shown.probability, tuple(nodes.tolist()), None, shown.node_scores
+    )
 
 
 def _explain_network(

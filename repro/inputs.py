@@ -5,8 +5,10 @@ from __future__ import annotations
 import atexit
 import hashlib
 import json
+import os
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
@@ -122,6 +124,18 @@ def forget() -> None:
 
 
 atexit.register(forget)  # graphs that are still alive when the interpreter ends look like leaks of the core
+
+
+TARGETS = {
+    "ESOL": ("ESOL/ESOL.csv", "measured log solubility in mols per litre"),
+    "pIC50": ("BACE/bace.csv", "pIC50"),
+}
+"""Tables of the regressions in the folder of the datasets, and their columns."""
+
+
+def target_file(dataset: str, folder: str | None) -> Path:
+    """Return the table of a regression, by default in the folder of GDLNN_DATA."""
+    return Path(folder or os.environ["GDLNN_DATA"]) / TARGETS[dataset][0]
 
 
 def target_rows(n: int, seed: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -98,18 +98,19 @@ def frame_of(cells: Sequence[Result]) -> pd.DataFrame:
         known = {name: cell.get(name) for name in COLUMNS}
         known["n_classes"] = len(set(cell.get("truth", ())))
         times = {f"{name}_s": seconds for name, seconds in cell.get("times", {}).items()}
-        rows.append({"row": row, **known, **cell.get("metrics", {}), **times, **sizes})
+        seconds = {"seconds": cell.get("seconds")}
+        rows.append({"row": row, **known, **seconds, **cell.get("metrics", {}), **times, **sizes})
     frame = pd.DataFrame(rows)
     return frame.reindex(columns=[*frame.columns, *(name for name in TITLES if name not in frame)])
 
 
-def summary_of(frame: pd.DataFrame) -> pd.DataFrame:
+def summary_of(frame: pd.DataFrame, metrics: Sequence[str] = tuple(TITLES)) -> pd.DataFrame:
     """Return by dataset and row the number of cells that went well, and the means of all that is measured."""
     groups = frame[frame["status"] == "ok"].groupby(["dataset", "row"], sort=False)
     others = [name for name in frame if name.endswith("_s") or name == "n_programs"]
-    table = groups[[*TITLES, *others]].mean()
+    table = groups[[*metrics, *others]].mean()
     table.insert(0, "cells", groups.size())
-    for metric in TITLES:
+    for metric in metrics:
         halves = groups[metric].agg(lambda values: t_interval(values.dropna().tolist()))
         table.insert(table.columns.get_loc(metric) + 1, f"{metric}_half", halves)
     return table.reset_index()

@@ -338,3 +338,15 @@ def test_a_filter_catalog_gives_the_same_matches(model: Path) -> None:
         said = {int(entry.GetProp("number")) - 1 for entry in entries}
         expected = {i for i, (smarts, _, _) in enumerate(lines) if matches[row, columns[smarts]]}
         assert said == expected
+
+
+def test_a_class_that_is_written_as_ions_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    acids = [f"{'C' * n}(=O)[O-]" for n in range(2, 22)]
+    table = write_table(tmp_path / "t.csv", {"smiles": [*acids, *CHAINS], "y": [1] * 20 + [0] * 36})
+    words = ("train", table, "--label", "y", *QUICK, "-o", tmp_path / "m.gdlnn")
+    run(*words)
+    told = capsys.readouterr().err
+    assert "warning: t: 100% of class 1 have charged atoms, but only 0% of the others" in told
+    assert "--standardize parent" in told
+    run(*words, "--standardize", "parent")
+    assert "charged atoms" not in capsys.readouterr().err

@@ -37,7 +37,7 @@ def test_with_epsilon_all_programs_are_mined_and_else_the_default_vocabulary_is_
     run(*common)
     assert load_model(model).vocabulary == "auto"
     run(*common, "--epsilon", "1")
-    mined = load_model(model).vocabulary
+    (mined,) = load_model(model).vocabulary
     assert isinstance(mined, Mined)
     assert mined.epsilon == 1.0
 

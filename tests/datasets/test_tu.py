@@ -105,7 +105,6 @@ def test_ground_truth_marks_edges_and_their_ends(write: Callable[..., Path]) -> 
         ({"A": "1, 2\n2.5, 1\n"}, r"TINY_A\.txt, line 2: expected whole numbers below 2\^53, got 2.5"),
         ({"node_labels": "0\n1\nnan\n2\n0\n"}, r"TINY_node_labels\.txt, line 3: expected finite numbers"),
         ({"graph_labels": ""}, r"TINY_graph_labels\.txt: expected one label per graph, got an empty file"),
-        ({"graph_labels": "1\n1\n"}, r"expected at least 2 classes, got the label 1 for every graph"),
         (
             {"graph_indicator": "1\n1\n1\n2\n3\n"},
             r"TINY_graph_indicator\.txt, line 5: expected a graph from 1 to 2",

@@ -37,7 +37,7 @@ def test_a_fitted_model_shows_its_strongest_programs(make: Callable[[], Any]) ->
     assert picture_of(html).tag.endswith("svg")
     assert f"{len(model.programs_)} programs mined from 60 graphs; classes: cycle, house." in html
     assert "The strongest programs" in html
-    assert "epsilon" in html  # the parameters, as scikit-learn shows them
+    assert "random_state" in html  # the parameters, as scikit-learn shows them
     with config_context(display="text"):
         assert not hasattr(model, "_repr_html_")
         assert list(model._repr_mimebundle_()) == ["text/plain"]

@@ -117,7 +117,7 @@ TARGETS: dict[str, Callable[[bytes], str]] = {
     "model": reader(gdlnn.load_model, "m.gdlnn", list(members(MODEL.read_bytes()))),
     "programs": reader(gdlnn.ProgramSet.load, "p.jsonl"),
     "gdl": reader(_parse, "p.gdl"),
-    "tu": reader(lambda path: gdlnn.load_tu(path, min_classes=1), "TOY"),
+    "tu": reader(gdlnn.load_tu, "TOY"),
     "jsonl": reader(load_jsonl, "g.jsonl"),
     "table": reader(_active, "t.csv"),
     "xlsx": reader(_active, "t.xlsx", SHEET_MEMBERS),

@@ -53,7 +53,7 @@ def test_it_learns_what_motif_there_is(fitted: GDLNNClassifier, motifs: GraphDat
     assert fitted.transform(test).shape[1] > len(fitted.programs_)
     assert fitted.schema_ is motifs.schema
     assert {row["member"] for row in fitted.head_.history_} == {0, 1}
-    assert fitted.choice_["vocabulary"] == "mined with ε = 0.1, 1"
+    assert fitted.choice_["vocabulary"] == "mined with ε = 0.1"
     assert fitted.choice_["programs"] == len(fitted.programs_)
     assert fitted.choice_["training"] == "30 epochs"
 

@@ -24,7 +24,7 @@ def motifs() -> GraphDataset:
 @pytest.fixture(scope="module")
 def model(motifs: GraphDataset) -> GDLNNClassifier:
     return classifier(
-        epsilon=(0.1, 1),
+        epsilon=0.1,
         epochs=5,
         ensemble_size=2,
         hidden=(8,),

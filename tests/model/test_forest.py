@@ -27,7 +27,7 @@ def fitted() -> tuple[RandomForestClassifier, Forest]:
 def test_probabilities_are_those_of_scikit_learn() -> None:
     model, forest = fitted()
     assert np.abs(forest.predict(X) - model.predict_proba(X)).max() <= 1e-12
-    assert np.array_equal(pickle.loads(pickle.dumps(forest)).predict(X, n_threads=2), forest.predict(X))
+    assert np.array_equal(pickle.loads(pickle.dumps(forest)).predict(X), forest.predict(X))
 
 
 def test_contributions_add_up() -> None:

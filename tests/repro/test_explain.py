@@ -129,7 +129,8 @@ def test_graphs_that_run_out_of_time_are_counted(
 
 
 def curve(*pairs: tuple[float, float]) -> pd.DataFrame:
-    return pd.DataFrame(pairs, columns=["sparsity", "fidelity"]).assign(fidelity_masked=np.nan)
+    index = range(1, len(pairs) + 1)
+    return pd.DataFrame(pairs, index, ["sparsity", "fidelity"]).assign(fidelity_masked=np.nan)
 
 
 def test_sparsity_at_equal_fidelity() -> None:

@@ -14,7 +14,9 @@ import numpy as np
 import psutil
 import pytest
 
+from gdlnn.server import workers
 from reference.live_server import LiveServer, answer_of, live_server, wait_until
+from reference.server_models import WorkerHere
 
 SECONDS, READ_SECONDS = 3.0, 1.0
 BODY = 1 << 20
@@ -316,6 +318,7 @@ def test_a_server_that_cannot_start_says_why(
     from gdlnn.cli import main
 
     monkeypatch.setenv("PYTHONSAFEPATH", "1")  # the command sets it, for the life of its process
+    monkeypatch.setattr(workers, "_Worker", WorkerHere)
     broken = tmp_path / "broken.gdlnn"
     broken.write_bytes(os.urandom(100))
     port = str(server.address[1])

@@ -62,7 +62,7 @@ def train(
     ] = "auto",
     epsilon: Annotated[
         str | None,
-        opt.option("Model", "ε of the score, one or several: 0.1,1,1%.", show_default="0.1"),
+        opt.option("Model", "ε of the score, one or several: 0.1,1,1%.", show_default="1"),
     ] = None,
     class_weight: Annotated[
         Literal["balanced"] | None,

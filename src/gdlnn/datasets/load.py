@@ -134,14 +134,9 @@ def read_split(path: Path, n: int) -> dict[str, IntArray] | None:
 # --- downloads --------------------------------------------------------------------------------------------
 
 
-def cache_folder() -> Path:
-    """Return the cache folder: GDLNN_CACHE where it is set, else where the system keeps caches."""
-    return Path(os.environ.get("GDLNN_CACHE") or user_cache_path("gdlnn", appauthor=False))
-
-
 def raw_folder() -> Path:
-    """Return the folder of downloaded files."""
-    return cache_folder() / "raw"
+    """Return the folder of downloaded files, in GDLNN_CACHE or where the system keeps caches."""
+    return Path(os.environ.get("GDLNN_CACHE") or user_cache_path("gdlnn", appauthor=False)) / "raw"
 
 
 def fetch(source: Source) -> Path:

@@ -33,13 +33,12 @@ from gdlnn.errors import DatasetError, MissingExtraError
 from gdlnn.graphs.molecules import MoleculeReader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from gdlnn.datasets.jsonl import Widths
     from gdlnn.datasets.molecules import OnError
     from gdlnn.datasets.tables import TableFile
     from gdlnn.graphs import GraphDataset
-    from gdlnn.graphs.labels import Threshold
 
 SYNTHETIC = "synthetic:ba-2motifs"
 RowFile = Literal["table", "sdf", "jsonl"]
@@ -62,10 +61,7 @@ def resolve_dataset(
     reading: MoleculeReader | None = None,
     on_error: OnError = "skip",
     min_classes: int = 1,
-    missing: Sequence[str] = (),
-    threshold: Threshold = None,
-    columns: Sequence[str] = (),
-    encoding: str = UTF8,
+    **options: Any,
 ) -> GraphDataset:
     """Return the dataset named by DATASET on the command line.
 
@@ -84,8 +80,10 @@ def resolve_dataset(
         As for `load_dataset`.
     reading
         How molecules are converted to graphs; None for the default.
-    on_error, min_classes, missing, threshold, columns, encoding
+    on_error, min_classes
         As for `load_smiles`.
+    **options
+        Further options of `load_smiles`.
     """
     path = Path(text)
     if text.split(":")[0] == "synthetic":
@@ -97,14 +95,13 @@ def resolve_dataset(
     if path.is_dir():  # a TU folder; one of the nine gets its names, as by its own name
         prefix = tu_prefix(path)
         known = prefix is not None and canonical_name(prefix) in REGISTRY
-        return load_dataset(str(prefix), path, False) if known else load_tu(path, min_classes=min_classes)
-    options: dict[str, Any] = {**(reading or MoleculeReader()).to_json(), "on_error": on_error}
-    options |= {"min_classes": min_classes, "missing": missing, "threshold": threshold, "columns": columns}
+        return load_dataset(str(prefix), path, False) if known else load_tu(path)
+    options |= {**(reading or MoleculeReader()).to_json(), "on_error": on_error, "min_classes": min_classes}
     match file_kind(path):
         case "jsonl":
             return load_jsonl(path, on_error=on_error)
         case "sdf" | "table":
-            return load_smiles(path, smiles, label, id, encoding=encoding, **options)
+            return load_smiles(path, smiles, label, id, **options)
     if not exists(path):
         return load_dataset(text, root, download)
     raise DatasetError(

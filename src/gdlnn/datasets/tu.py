@@ -39,20 +39,13 @@ def tu_prefix(folder: Path) -> str | None:
     return chosen[0].name.removesuffix("_A.txt") if len(chosen) == 1 else None
 
 
-def load_tu(folder: str | os.PathLike[str], *, min_classes: int = 2) -> GraphDataset:
+def load_tu(folder: str | os.PathLike[str]) -> GraphDataset:
     """Read a TU dataset: a folder with NAME_A.txt, NAME_graph_indicator.txt and NAME_graph_labels.txt.
 
     Node features are the node labels, then the node attributes, unchanged; edge features
     likewise. Without node features, the degree is the only feature (a self-loop adds 1). Edges
     may be listed in one or in both directions; identical lines merge. ``NAME_edge_gt.txt``, one 0 or 1 per
     line of NAME_A.txt, becomes the ground-truth masks.
-
-    Parameters
-    ----------
-    folder
-        The folder.
-    min_classes
-        Minimum number of distinct labels; 1 accepts a dataset with only one class.
     """
     path = Path(folder)
     if not path.is_dir():
@@ -62,7 +55,7 @@ def load_tu(folder: str | os.PathLike[str], *, min_classes: int = 2) -> GraphDat
         several = sorted(file.name for file in path.glob("*_A.txt"))
         got = ", ".join(several) if several else "none"
         raise DatasetError(f"{path.name}: expected one file NAME_A.txt, got {got}")
-    return _Reader(path, prefix).read(min_classes)
+    return _Reader(path, prefix).read()
 
 
 @dataclass(frozen=True)
@@ -76,8 +69,8 @@ class _Reader:
     def has(self, suffix: str) -> bool:
         return self.file(suffix).exists()
 
-    def read(self, min_classes: int) -> GraphDataset:
-        y, offsets = self._labels_and_offsets(min_classes)
+    def read(self) -> GraphDataset:
+        y, offsets = self._labels_and_offsets()
         n_nodes = int(offsets[-1])
         node_blocks = self._blocks(NODE_FILES, n_nodes, "node")
         lines = self._edge_lines(n_nodes)
@@ -129,7 +122,7 @@ class _Reader:
             found[what] = [one if len(set(one.values())) == len(one) else {} for one in named]
         return found
 
-    def _labels_and_offsets(self, min_classes: int) -> tuple[IntArray, IntArray]:
+    def _labels_and_offsets(self) -> tuple[IntArray, IntArray]:
         labels_file, indicator_file = self._need("graph_labels"), self._need("graph_indicator")
         y = read_numbers(labels_file, columns=1, whole=True)[:, 0].astype(np.int64)
         indicator = read_numbers(indicator_file, columns=1, whole=True)[:, 0].astype(np.int64)
@@ -148,12 +141,6 @@ class _Reader:
             raise DatasetError(
                 f"{indicator_file.name}, line {row + 1}: expected the nodes of a graph together, "
                 f"got graph {int(indicator[row])} after graph {int(indicator[row - 1])}"
-            )
-        classes = np.unique(y)
-        if len(classes) < min_classes:
-            raise DatasetError(
-                f"{labels_file.name}: expected at least {min_classes} classes, "
-                f"got the label {int(classes[0])} for every graph"
             )
         sizes = np.bincount(indicator - 1, minlength=len(y)).astype(np.int64)
         return y, offsets_of(sizes)

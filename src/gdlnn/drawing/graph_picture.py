@@ -17,7 +17,7 @@ from gdlnn.drawing.layers import Outlines, bounds, rings_and_crosses
 from gdlnn.drawing.layout import layout
 from gdlnn.drawing.marks import NOTHING, Marks, signed
 from gdlnn.drawing.molecule_picture import draw_molecule, graph_as_molecule, is_molecule
-from gdlnn.drawing.svg import Picture, num, polyline, text
+from gdlnn.drawing.svg import Picture, arrow_head, num, polyline, text
 from gdlnn.errors import GraphError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -167,7 +167,9 @@ def _edges(graph: Graph, places: FloatArray, labels: list[str], half: float) -> 
             continue
         lines.append(polyline([(x1, y1), (x2, y2)]))
         if graph.directed:
-            heads.append(_arrow(x1, y1, x2, y2, _reach(labels[v], x2 - x1, y2 - y1, half)))
+            share = _reach(labels[v], x2 - x1, y2 - y1, half) / (math.hypot(x2 - x1, y2 - y1) or 1.0)
+            tip = x2 - (x2 - x1) * share, y2 - (y2 - y1) * share
+            heads.append(arrow_head((x1, y1), tip, 7, 3.2))
     arrows = f"<path class='a arrow' d='{''.join(heads)}'/>" if heads else ""
     return (f"<path class='e' d='{''.join(lines)}'/>" if lines else "") + arrows
 
@@ -198,17 +200,6 @@ def _reach(label: str, dx: float, dy: float, half: float) -> float:
     length = math.hypot(dx, dy) or 1.0
     wide = len(label) * _LETTER / 2 + 4
     return min(wide / max(abs(dx) / length, 1e-9), 9.5 / max(abs(dy) / length, 1e-9))
-
-
-def _arrow(x1: float, y1: float, x2: float, y2: float, reach: float) -> str:
-    """Return the head of an arrow that ends at the rim of the second node."""
-    length = math.hypot(x2 - x1, y2 - y1) or 1.0
-    dx, dy = (x2 - x1) / length, (y2 - y1) / length
-    tip = (x2 - dx * reach, y2 - dy * reach)
-    back = (tip[0] - dx * 7, tip[1] - dy * 7)
-    return polyline(
-        [tip, (back[0] - dy * 3.2, back[1] + dx * 3.2), (back[0] + dy * 3.2, back[1] - dx * 3.2)], closed=True
-    )
 
 
 def _node(graph: Graph, marks: Marks, node: int, x: float, y: float, label: str, on: bool) -> str:

@@ -11,8 +11,7 @@ import numpy as np
 from gdlnn.drawing.layers import Outlines, bounds, rings_and_crosses, score_map
 from gdlnn.drawing.marks import NOTHING
 from gdlnn.drawing.svg import Box, Picture, num, text
-from gdlnn.errors import GraphError, ProgramError, require
-from gdlnn.gdl.atoms import AROMATIC, DOUBLE, SINGLE, TRIPLE, Pattern, is_chemical, is_exact, read_pattern
+from gdlnn.errors import GraphError, require
 from gdlnn.graphs.molecules import chem, graph_molecule, smiles_problem, without_messages
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from gdlnn.drawing.layers import FloatArray
     from gdlnn.drawing.marks import Marks
     from gdlnn.gdl.program import Program
-    from gdlnn.graphs import Graph, Schema
+    from gdlnn.graphs import Graph
 
 BOND = 28.0
 """Length of a bond in units of the drawing."""
@@ -187,21 +186,16 @@ def _short(data: str) -> str:
 # --- parts of molecules -----------------------------------------------------------------------------------
 
 
-def draw_matched_part(
-    program: Program, schema: Schema | None, example: tuple[str, Sequence[int]] | None
-) -> Picture:
+def draw_matched_part(program: Program, example: tuple[str, Sequence[int]]) -> Picture:
     """Return the part of a molecule that a program matches, with what is around it faded.
 
     Atoms next to the matched ones and the rings they lie on are drawn in gray, and what is further away is
-    cut off at a wavy line. A program without an example is drawn as the molecule that its own conditions
-    describe, where they describe one.
+    cut off at a wavy line.
 
     Parameters
     ----------
     program
         The program.
-    schema
-        What its features are called.
     example
         The SMILES of a molecule, and for each variable of the program the atom that it stands for.
 
@@ -211,17 +205,10 @@ def draw_matched_part(
         Where there is nothing that a chemist could draw.
     """
     rd = chem(_PURPOSE)
-    if not program.nodes or not is_chemical(schema) or schema is None:
-        raise GraphError("expected a program over molecules, got another")
-    if example is None:
-        molecule = _built(rd, program, schema)
-        atoms: Sequence[int] = range(len(program.nodes))
-    else:
-        atoms = [int(v) for v in example[1]]
-        molecule = _molecule_of(example[0])
-        inside = molecule is not None and all(0 <= v < molecule.GetNumAtoms() for v in atoms)
-        if not inside or len(atoms) != len(program.nodes):
-            raise GraphError("example: expected a SMILES and an atom of it for every variable of the program")
+    atoms, molecule = [int(v) for v in example[1]], _molecule_of(example[0])
+    inside = molecule is not None and all(0 <= v < molecule.GetNumAtoms() for v in atoms)
+    if not inside or not atoms or len(atoms) != len(program.nodes):
+        raise GraphError("example: expected a SMILES and an atom of it for every variable of the program")
     piece, number = _cut(rd, with_coordinates(molecule), set(atoms))
     matched = {number[v] for v in atoms}
     return draw_molecule(piece, faded=set(range(piece.GetNumAtoms())) - matched)
@@ -262,45 +249,3 @@ def _cut(rd: Any, molecule: Any, matched: set[int]) -> tuple[Any, dict[int, int]
 
 def _around(molecule: Any, atoms: Iterable[int]) -> list[int]:
     return [near.GetIdx() for v in sorted(atoms) for near in molecule.GetAtomWithIdx(v).GetNeighbors()]
-
-
-# --- without an example -----------------------------------------------------------------------------------
-
-
-def _built(rd: Any, program: Program, schema: Schema) -> Any:
-    """Build the molecule that a program describes: all atoms and bonds must be known, and RDKit accept it."""
-    try:
-        pattern = read_pattern(program, schema)
-    except ProgramError as error:
-        raise GraphError(str(error)) from error
-    known = [pattern.closed(v) for v in range(len(pattern.atoms))]
-    exact = all(is_exact(atom, known[v]) for v, atom in enumerate(pattern.atoms))
-    if not pattern.strict or not exact or any(len(bond.types) > 1 for bond in pattern.bonds.values()):
-        raise GraphError("expected a program with all atoms and bonds known, got another")
-    molecule = rd.RWMol()
-    for atom, ranges in zip(pattern.atoms, known, strict=True):
-        new = rd.Atom(atom.element)
-        new.SetFormalCharge(int(ranges["charge"][0]))
-        new.SetNumExplicitHs(int(ranges["hydrogens"][0]))
-        new.SetNoImplicit(True)
-        new.SetIsAromatic(ranges["aromatic"][0] == 1)
-        molecule.AddAtom(new)
-    _join(rd, molecule, pattern)
-    for v, ranges in enumerate(known):  # neighbors outside the program
-        for _ in range(int(ranges["degree"][0]) - len(pattern.neighbors[v])):
-            molecule.AddBond(v, molecule.AddAtom(rd.Atom(0)), rd.BondType.SINGLE)
-    with without_messages(_PURPOSE):
-        try:
-            rd.SanitizeMol(molecule)
-        except (RuntimeError, ValueError) as error:
-            raise GraphError(f"expected a molecule that RDKit accepts, got another: {error}") from error
-    return molecule.GetMol()
-
-
-def _join(rd: Any, molecule: Any, pattern: Pattern) -> None:
-    types = rd.BondType
-    orders = {SINGLE: types.SINGLE, DOUBLE: types.DOUBLE, TRIPLE: types.TRIPLE, AROMATIC: types.AROMATIC}
-    for (u, v), bond in pattern.bonds.items():
-        if u == v:
-            raise GraphError("expected bonds between two atoms, got a loop")
-        molecule.AddBond(u, v, orders.get(next(iter(bond.types)), types.UNSPECIFIED))

@@ -10,7 +10,7 @@ import numpy as np
 
 from gdlnn.drawing.layout import layout
 from gdlnn.drawing.molecule_picture import draw_matched_part
-from gdlnn.drawing.svg import Picture, num, polyline, text, wrapped
+from gdlnn.drawing.svg import Picture, arrow_head, num, polyline, text, wrapped
 from gdlnn.errors import GraphError, MissingExtraError
 from gdlnn.gdl.conditions import without_empty_bound
 from gdlnn.gdl.program import ANY
@@ -57,12 +57,11 @@ def program_picture(
         Whether graphs are directed.
     example
         A molecule that the program matches, as SMILES, and for each variable the atom that it stands for. The
-        matched atoms are then drawn as chemists draw them. Without an example this is done where the
-        program itself describes a whole molecule, or a whole part of one.
+        matched atoms are then drawn as chemists draw them.
     """
-    if not directed:
+    if example is not None:
         with suppress(GraphError, MissingExtraError):  # the diagram says the same
-            return draw_matched_part(program, schema, example)
+            return draw_matched_part(program, example)
     return _diagram(program, schema, directed)
 
 
@@ -129,11 +128,13 @@ def _edge(
     directed: bool,
 ) -> tuple[str, list[str]]:
     """Return the line of an edge, and what lies above the boxes: its head and its conditions."""
-    (x1, y1), (x2, y2) = start, end
     if start == end:
-        x, y = x1 + first[0] / 2, y1 - first[1] / 2
+        x, y = start[0] + first[0] / 2, start[1] - first[1] / 2
         return f"<circle class='b' cx='{num(x)}' cy='{num(y)}' r='9'/>", []
-    above = [_head(x1, y1, x2, y2, second)] if directed else []
+    above = []
+    if directed:
+        head = arrow_head(start, _rim(start, end, second), 9, 4)
+        above.append(f"<path class='w arrow' d='{head}'/>")
     shown = [word for word in words if word]
     (left, top), (right, bottom) = _rim(end, start, first), _rim(start, end, second)
     x, y = (left + right) / 2, (top + bottom) / 2 - 6 * len(shown)
@@ -154,16 +155,6 @@ def _rim(
     dx, dy = (x2 - x1) / length, (y2 - y1) / length
     reach = min(box[0] / 2 / max(abs(dx), 1e-9), box[1] / 2 / max(abs(dy), 1e-9))
     return x2 - dx * reach, y2 - dy * reach
-
-
-def _head(x1: float, y1: float, x2: float, y2: float, box: tuple[float, float]) -> str:
-    """Return the head of an arrow at the rim of the box it points to."""
-    tip = _rim((x1, y1), (x2, y2), box)
-    length = math.hypot(x2 - x1, y2 - y1) or 1.0
-    dx, dy = (x2 - x1) / length, (y2 - y1) / length
-    back = (tip[0] - dx * 9, tip[1] - dy * 9)
-    points = [tip, (back[0] - dy * 4, back[1] + dx * 4), (back[0] + dy * 4, back[1] - dx * 4)]
-    return f"<path class='w arrow' d='{polyline(points, closed=True)}'/>"
 
 
 def _lines(intervals: Intervals | None, features: tuple[Feature, ...] | None, empty: str) -> list[str]:

@@ -6,6 +6,7 @@ both themes. In files of their own, pictures have the colors of both themes fill
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
 from dataclasses import dataclass
@@ -46,6 +47,15 @@ def polyline(points: Iterable[tuple[float, float]], *, closed: bool = False) -> 
     data = "".join(f" {num(x / 10)} {num(y / 10)}" for x, y in steps).replace(" -", "-").replace(" 0.", " .")
     first = f"{num(tenths[0][0] / 10)} {num(tenths[0][1] / 10)}".replace(" -", "-")
     return f"M{first}" + (f"l{data.lstrip()}" if steps else "") + ("z" if closed else "")
+
+
+def arrow_head(start: tuple[float, float], tip: tuple[float, float], long: float, half: float) -> str:
+    """Return the data of the path of an arrow's head, whose line comes from a start."""
+    (x1, y1), (x2, y2) = start, tip
+    length = math.hypot(x2 - x1, y2 - y1) or 1.0
+    dx, dy = (x2 - x1) / length, (y2 - y1) / length
+    x, y = x2 - dx * long, y2 - dy * long
+    return polyline([tip, (x - dy * half, y + dx * half), (x + dy * half, y - dx * half)], closed=True)
 
 
 def wrapped(words: str, width: int, most_lines: int | None = None) -> list[str]:

@@ -326,6 +326,11 @@ class Explainer:
         self, representation: Representation, targets: IntArray, n_reasons: int, technique: Technique
     ) -> list[Explanation]:
         """Explain graphs by the most important programs and the subgraph that Algorithm 2 leaves of them."""
+        if self.model.activation != "exists":
+            raise ExplanationError(
+                f"technique {technique.name!r}: expected a model with the activation 'exists', got one that "
+                "counts matches; use 'contribution'"
+            )
         asked = Context.of(self.model, representation, targets, n_reasons, self.random_state)
         weights, quality = technique.attribute(asked)
         chosen = [important(row, n_reasons) for row in weights]

@@ -82,11 +82,6 @@ class Context:
         seed: int,
     ) -> Context:
         """Return the context of represented graphs, which are not matched again."""
-        if model.activation != "exists":
-            raise ExplanationError(
-                "technique: expected a model with the activation 'exists', got one that counts matches; "
-                "use 'contribution'"
-            )
         n_programs = len(model.programs_)
         others = representation.features[:, n_programs:]
 

@@ -198,7 +198,12 @@ def shown_graph(explanation: Explanation) -> dict[str, Any]:
         "further": further_lines(explanation),
         "subgraph": subgraph_line(explanation),
         "programs": [
-            {**card, "class_name": explanation.class_name(reason.label), "gdl": str(reason.program)}
+            {
+                **card,
+                "side": reason.side,
+                "class_name": explanation.class_name(reason.label),
+                "gdl": str(reason.program),
+            }
             for card, reason in zip(reason_cards(explanation), explanation.listed, strict=True)
         ],
     }
@@ -220,7 +225,6 @@ def reason_cards(explanation: Explanation) -> list[dict[str, Any]]:
             "line": drawn.get(number, 0),
             "index": reason.column,
             "words": reason_words(explanation, reason),
-            "side": reason.side,
             "weight": reason.weight,
             "figure": figure(explanation, reason),
             **({} if explanation.value is None else {"unit": explanation.value.unit}),

@@ -153,9 +153,8 @@ def baseline_line(explanation: Explanation) -> str:
         return f"{start}; what raises (+) and lowers (−) it, {nodes_word(explanation.graph)} counted from 1:"
     prior = f"{found.prior:.0%} of the training graphs are of this class"
     start = f"starts at {found.baseline:.0%} ({prior})"
-    if not explanation.has_reason:
-        return f"nothing here speaks for it: {start}"
-    return f"{start}; points for it (+) and against it (−), {nodes_word(explanation.graph)} counted from 1:"
+    first = start if explanation.has_reason else f"nothing here speaks for it: {start}"
+    return f"{first}; points for it (+) and against it (−), {nodes_word(explanation.graph)} counted from 1:"
 
 
 def subgraph_line(explanation: Explanation) -> str:
@@ -166,9 +165,9 @@ def subgraph_line(explanation: Explanation) -> str:
         return "No program matters here, so there is no subgraph."
     if not any(reason.places for reason in explanation.reasons):
         return "None of the important programs matches, so there is no subgraph: absence decided."
-    nodes = ", ".join(map(str, explanation.nodes))
+    nodes = nodes_text(explanation.graph, explanation.nodes)
     more = "" if explanation.complete else " (it may be larger than needed: a search ran out of steps)"
-    return f"Subgraph: {len(explanation.nodes)} of {explanation.graph.n_nodes} nodes ({nodes}){more}."
+    return f"Subgraph: {nodes} of {explanation.graph.n_nodes}, counted from 1{more}."
 
 
 def spaced(text: str) -> str:

@@ -31,6 +31,7 @@ _SMALL_GROUP, _LEAST_OF_GROUP = (
     4,
     0.3,
 )  # atoms of a group that is taken whole, and the share that must be there
+_HALOGENS = ("fluorine", "chlorine", "bromine", "iodine")
 _PARTLY = 0.5  # the weight of an atom next to a group, and of one in a group of which others are missing
 
 
@@ -219,7 +220,9 @@ def _atom_name(molecule: Any, place: frozenset[int]) -> str:
     if _is_saturated_carbon(atom):
         return ("quaternary carbon", "CH group", "CH2 group", "methyl group", "methane")[_hydrogens(atom)]
     name = str(chem(_PURPOSE).GetPeriodicTable().GetElementName(atom.GetAtomicNum())).lower()
-    return f"{name} ion" if atom.GetFormalCharge() and not atom.GetDegree() else name
+    if not atom.GetFormalCharge() or atom.GetDegree():
+        return name
+    return f"{name.removesuffix('ine')}ide ion" if name in _HALOGENS else f"{name} ion"
 
 
 # --- words ------------------------------------------------------------------------------------------------

@@ -236,20 +236,8 @@ def from_networkx(
 ) -> Graph:
     """Build a graph from a NetworkX graph; nodes are numbered in its order.
 
-    Attributes are numbers or words; words become nominal features whose values keep their names. Graphs
-    of one dataset need the same codes for words: use `from_networkx_dataset`, or pass the schema.
-
-    Parameters
-    ----------
-    graph
-        A ``networkx.Graph`` or ``DiGraph``; a multigraph is refused.
-    node_features, edge_features
-        The attributes to use; by default all that the first node and the first edge have. Without node
-        features the degree is the only feature.
-    schema
-        Names and codes to use; other features are ignored.
-    name
-        The name of the graph.
+    Graphs of one dataset need the same codes for words: use `from_networkx_dataset`, whose parameters these
+    are, or pass the schema.
     """
     data = from_networkx_dataset([graph], None, node_features, edge_features, schema=schema)
     return data.graphs[0]._renamed(data.schema, name)
@@ -266,14 +254,17 @@ def from_networkx_dataset(
 ) -> GraphDataset:
     """Build a dataset from NetworkX graphs, with one schema for all of them.
 
+    Attributes are numbers or words; words become nominal features whose values keep their names.
+
     Parameters
     ----------
     graphs
-        The graphs, as for `from_networkx`.
+        Each a ``networkx.Graph`` or ``DiGraph``; a multigraph is refused.
     y
         Their labels.
     node_features, edge_features
-        The attributes to use; by default all that the first node and the first edge have.
+        The attributes to use; by default all that the first node and the first edge have. Without node
+        features the degree is the only feature.
     schema
         Names and codes to use, for example those of the training graphs; by default those found here.
     name

@@ -211,9 +211,9 @@ class MoleculeReader:
                 return cls(features)
         return None
 
-    def schema(self, classes: Mapping[Any, str] | None = None) -> Schema:
+    def schema(self) -> Schema:
         """Return the schema of the graphs."""
-        return molecule_schema(classes, self.features)
+        return molecule_schema(features=self.features)
 
     def graph(self, molecule: Any, *, schema: Schema | None = None, name: str | None = None) -> Graph:
         """Build the graph of an RDKit molecule."""

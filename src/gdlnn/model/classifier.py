@@ -188,15 +188,12 @@ class GDLNNClassifier(GDLNNEstimator, GraphClassifier):
             with stage("training the head"):
                 self.head_.fit(table, self._codes(train), **self._fitting(table, weights, val))
             self._decide(rule, table, train, val, weights)
-            if isinstance(self.head_, ScorecardHead) and self.layer_.pooled_ is None:
-                self.programs_ = self.programs_.take(self.head_.drop_unselected())
-                self.layer_ = self._layer(train)
+            self._keep_selected(train)
             self._record(train, val)
             self._record_choice(sources, **self._choices(val))
         return self
 
     def _layer(self, train: GraphDataset) -> GDLTransformer:
-        """Return the fitted GDL layer, with the columns that the head takes."""
         forest = isinstance(self.head_, MixtureHead) and self.head_.n_trees > 0
         pooled = not isinstance(self.head_, ScorecardHead | MLPHead)
         return self._make_layer(train, self.activation, by_default=pooled, quantities=forest)
@@ -284,10 +281,6 @@ class GDLNNClassifier(GDLNNEstimator, GraphClassifier):
     def make_head(self) -> Any:
         """Return an unfitted head with the settings it inherits from the classifier."""
         head = self._chosen_head(_HEADS, "MLPHead(...) or a scikit-learn classifier")
-        if getattr(head, "random_state", 0) is None and isinstance(head, Head):
-            head.set_params(random_state=self.random_state)
-        if isinstance(head, MixtureHead):
-            head.n_jobs = self.n_jobs
         if isinstance(head, Head) and hasattr(head, "class_weight") and hasattr(self, "classes_"):
             weights = self.class_weight if head.class_weight is None else head.class_weight
             if isinstance(weights, Mapping):

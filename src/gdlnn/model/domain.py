@@ -43,7 +43,7 @@ EDGE, OUTSIDE = 0.05, 0.01
 """Shares of the training graphs that lie beyond the limits of "inside" and of "edge"."""
 MOST_REFERENCES = 5000
 """Maximum number of training graphs to compare with; of more, evenly spaced ones are taken."""
-_HASH = np.dtype("<u8")
+HASH = np.dtype("<u8")
 logger = logging.getLogger(__name__)
 _CHUNK = 256
 """Number of graphs compared with the training graphs at a time."""
@@ -244,7 +244,7 @@ class Domain:
     def to_json(self) -> dict[str, Any]:
         """Return what was learnt as plain JSON values."""
         return {
-            "surroundings": base64.b64encode(self.surroundings.astype(_HASH).tobytes()).decode(),
+            "surroundings": packed(self.surroundings),
             "columns": [list(columns) for columns in self.columns],
             "coverage": list(self.coverage),
             "similarity": None if self.similarity is None else list(self.similarity),
@@ -259,9 +259,7 @@ class Domain:
         schema: Schema | None,
     ) -> Domain:
         """Build it from what `to_json` gave."""
-        surroundings = np.frombuffer(base64.b64decode(data["surroundings"], validate=True), dtype=_HASH)
-        if (surroundings[1:] <= surroundings[:-1]).any():
-            raise ModelError("domain: expected sorted hashes of surroundings")
+        surroundings = unpacked(data["surroundings"], "domain")
         nodes, edges = ([int(column) for column in columns] for columns in data["columns"])
         widths = (programs.info.n_node_features, programs.info.n_edge_features)
         for columns, width in zip((nodes, edges), widths, strict=True):
@@ -398,6 +396,19 @@ class _TrainingMatches:
         either = own + self._sizes
         either -= shared
         return np.asarray(shared / np.maximum(either, 1, out=either))
+
+
+def packed(hashes: Hashes) -> str:
+    """Return sorted hashes as text."""
+    return base64.b64encode(hashes.astype(HASH).tobytes()).decode()
+
+
+def unpacked(text: str, what: str) -> Hashes:
+    """Return the hashes of what `packed` gave."""
+    hashes = np.frombuffer(base64.b64decode(text, validate=True), dtype=HASH)
+    if (hashes[1:] <= hashes[:-1]).any():
+        raise ModelError(f"{what}: expected sorted hashes")
+    return hashes
 
 
 def _nominal_columns(train: GraphDataset) -> Columns:

@@ -99,6 +99,10 @@ class GDLNNEstimator(ProgramModel):
         """Return what the head predicts: the probability of every class, or one column of values."""
 
     @abstractmethod
+    def _layer(self, train: GraphDataset) -> GDLTransformer:
+        """Return the fitted GDL layer, with the columns that the head takes."""
+
+    @abstractmethod
     def _representation(self, **shared: Any) -> Representation:
         """Return a representation with the predictions of the head."""
 
@@ -133,12 +137,17 @@ class GDLNNEstimator(ProgramModel):
         return found
 
     def _chosen_head(self, heads: Mapping[str, Callable[[], Any]], expected: str) -> Any:
-        """Return an unfitted copy of the head, or a new one of the given name."""
+        """Return an unfitted copy of the head, or a new one of the given name, with seed and threads."""
         head = clone(self.head) if hasattr(self.head, "fit") else None
         if isinstance(self.head, str) and self.head in heads:
             head = heads[self.head]()
         if head is None or not hasattr(head, "predict"):
             raise ModelError(f"head: expected {', '.join(heads)}, {expected}, got {self.head!r}")
+        if isinstance(head, StoredHead):
+            if getattr(head, "random_state", 0) is None:
+                head.set_params(random_state=self.random_state)
+            if "n_jobs" in head.get_params():
+                head.set_params(n_jobs=self.n_jobs)
         return head
 
     def set_params(self, **parameters: Any) -> Self:
@@ -213,6 +222,12 @@ class GDLNNEstimator(ProgramModel):
     def baseline(self) -> FloatArray:
         """Return the row that explanations start from: no program, pooled features at their medians."""
         return self.layer_.baseline()[None]
+
+    def _keep_selected(self, train: GraphDataset) -> None:
+        """Keep only the programs of a scorecard, if the head is one and has no other columns."""
+        if hasattr(self.head_, "drop_unselected") and self.layer_.pooled_ is None:
+            self.programs_ = self.programs_.take(self.head_.drop_unselected())
+            self.layer_ = self._layer(train)
 
     def baseline_outputs(self) -> FloatArray:
         """Return what the head gives for the baseline; it is computed once."""

@@ -106,21 +106,18 @@ class Forest:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
 
-    def predict(self, X: FloatArray, n_threads: int = 1) -> FloatArray:
+    def predict(self, X: FloatArray) -> FloatArray:
         """Return the mean of the trees, rows × classes; inputs are compared as float32, as in training."""
-        return self._native.predict(_single(X), n_threads)
+        return self._native.predict(_single(X), 1)
 
-    def contributions(
-        self, X: FloatArray, baseline: FloatArray, wanted: IntArray, n_threads: int = 1
-    ) -> FloatArray:
+    def contributions(self, X: FloatArray, baseline: FloatArray, wanted: IntArray) -> FloatArray:
         """Return Shapley values, rows × columns.
 
         They say what each column adds to the probability of the class `wanted` of its row, on the way from
         the baseline to the row; their sum is the difference of the two predictions.
         """
-        return self._native.contributions(
-            _single(X), _single(baseline[None])[0], np.ascontiguousarray(wanted, dtype=np.int32), n_threads
-        )
+        codes = np.ascontiguousarray(wanted, dtype=np.int32)
+        return self._native.contributions(_single(X), _single(baseline[None])[0], codes, 1)
 
 
 def _single(X: FloatArray) -> npt.NDArray[np.float32]:

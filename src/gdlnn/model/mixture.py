@@ -39,9 +39,7 @@ MOST_CANDIDATES = 400
 A quantity is one column that stands for many programs: a choice among the square root of the number of
 columns, scikit-learn's default, rarely includes it.
 """
-_NARROW = (
-    0.5  # standard deviation of the prior over the logarithm of the sharpness: little data changes little
-)
+_NARROW = 0.5  # standard deviation of the prior over the logarithm of the sharpness
 
 
 @dataclass(eq=False, repr=False)

@@ -73,9 +73,6 @@ def _logits(layers: Layers, x: torch.Tensor) -> torch.Tensor:
     return linear(x, *last)
 
 
-# --- devices ----------------------------------------------------------------------------------------------
-
-
 def generator_of(seed: int, device: torch.device) -> torch.Generator:
     """Return a random generator with a seed."""
     return torch.Generator(device=device).manual_seed(seed)

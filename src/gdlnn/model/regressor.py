@@ -91,9 +91,7 @@ class GDLNNRegressor(RegressorMixin, GDLNNEstimator):
             with stage("training the head"):
                 self.head_.fit(table, values, **self._fitting(table, weights))
             residuals = np.abs(values - self._cross_fitted(table, values, weights, "measuring the error"))
-            if isinstance(self.head_, ShortTableHead) and self.layer_.pooled_ is None:
-                self.programs_ = self.programs_.take(self.head_.drop_unselected())
-                self.layer_ = self._layer(train)
+            self._keep_selected(train)
             self._record(train)
             rows, similarity = self.training_.domain.training_similarity()
             self.half_width_ = _half_width(residuals[rows], similarity)
@@ -102,12 +100,7 @@ class GDLNNRegressor(RegressorMixin, GDLNNEstimator):
 
     def make_head(self) -> Any:
         """Return an unfitted head with the settings it inherits from the regressor."""
-        head = self._chosen_head(_HEADS, "or a scikit-learn regressor")
-        if isinstance(head, RidgeForestHead):
-            head.n_jobs = self.n_jobs
-            if head.random_state is None:
-                head.random_state = self.random_state
-        return head
+        return self._chosen_head(_HEADS, "or a scikit-learn regressor")
 
     @property
     def activation(self) -> Activation:

@@ -147,9 +147,8 @@ def _grow(table: csc_array, y: FloatArray, most: int) -> Any:
     transposed = table.T.tocsr()
     squared = transposed.multiply(transposed).tocsr()
     marks = np.asarray((squared - transposed).multiply(squared - transposed).sum(axis=1)).reshape(-1) == 0
-    allowed = (counts >= least) & (
-        (counts <= len(y) - least) | ~marks
-    )  # of zeros and ones both must be there
+    # Of zeros and ones both must be there.
+    allowed = (counts >= least) & ((counts <= len(y) - least) | ~marks)
     for _ in range(most):
         chances = 1 / (1 + np.exp(-_scores(table, card)))
         spread = chances * (1 - chances)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import logging
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from gdlnn.graphs.identity import (
     refined_colors,
 )
 from gdlnn.graphs.molecules import MoleculeReader, hidden_by_default
-from gdlnn.model.domain import Domain, TrainingValues
+from gdlnn.model.domain import HASH, Domain, TrainingValues, packed, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
 BoolArray = npt.NDArray[np.bool_]
 Hashes = npt.NDArray[np.uint64]
-_HASH = np.dtype("<u8")
 SALT_BYTES = 16
 SCREEN_ROUNDS = 3
 """The radius around each node that the screening hash covers."""
@@ -61,7 +59,7 @@ class TrainingGraphs:
 
     def __init__(self, hashes: Hashes, screens: Hashes, salt: bytes, columns: Columns) -> None:
         self._hashes, self._screens, self._salt, self._columns = hashes, screens, salt, columns
-        self._mask = np.frombuffer(salt[: _HASH.itemsize], dtype=_HASH)
+        self._mask = np.frombuffer(salt[: HASH.itemsize], dtype=HASH)
 
     @classmethod
     def of(cls, train: GraphDataset, validation: GraphDataset | None = None) -> TrainingGraphs:
@@ -69,7 +67,7 @@ class TrainingGraphs:
         parts = [train, *([] if validation is None else [validation])]
         prints = "".join(fingerprint(part.graphs) for part in parts)
         salt = hashlib.sha256(f"gdlnn seen graphs {prints}".encode()).digest()[:SALT_BYTES]
-        none = np.zeros(0, dtype=_HASH)
+        none = np.zeros(0, dtype=HASH)
         empty = cls(none, none, salt, _columns(train.schema, train.n_node_features, train.n_edge_features))
         graphs = [graph for part in parts for graph in part.graphs]
         return cls(np.unique(empty._hash(graphs)), np.unique(empty._screen(graphs)), salt, empty._columns)
@@ -85,10 +83,10 @@ class TrainingGraphs:
         return mix64(color_sums(*refined_colors(graphs, SCREEN_ROUNDS, self._columns)) ^ self._mask)
 
     def _hash(self, graphs: Iterable[Graph]) -> Hashes:
-        return np.frombuffer(b"".join(self._digest(graph) for graph in graphs), dtype=_HASH)
+        return np.frombuffer(b"".join(self._digest(graph) for graph in graphs), dtype=HASH)
 
     def _digest(self, graph: Graph) -> bytes:
-        digest = hashlib.blake2b(digest_size=_HASH.itemsize, key=self._salt)
+        digest = hashlib.blake2b(digest_size=HASH.itemsize, key=self._salt)
         for part in self._form(graph):  # the numbers of nodes, edges and features come first
             digest.update(part if isinstance(part, bytes) else repr(part).encode())
         return digest.digest()
@@ -104,24 +102,17 @@ class TrainingGraphs:
 
     def to_json(self) -> dict[str, Any]:
         """Return salt and hashes as plain JSON values."""
-        hashes, screens = (
-            base64.b64encode(values.astype(_HASH).tobytes()).decode()
-            for values in (self._hashes, self._screens)
-        )
-        return {"salt": self._salt.hex(), "hashes": hashes, "screens": screens}
+        return {"salt": self._salt.hex(), "hashes": packed(self._hashes), "screens": packed(self._screens)}
 
     @classmethod
     def from_json(
         cls, data: Mapping[str, Any], schema: Schema | None, widths: tuple[int, int]
     ) -> TrainingGraphs:
         """Build it from what `to_json` gave; `widths` says how many features nodes and edges have."""
-        hashes, screens = (
-            np.frombuffer(base64.b64decode(data[name], validate=True), dtype=_HASH)
-            for name in ("hashes", "screens")
-        )
+        hashes, screens = (unpacked(data[name], "seen") for name in ("hashes", "screens"))
         salt = bytes.fromhex(data["salt"])
-        if any((values[1:] <= values[:-1]).any() for values in (hashes, screens)) or len(salt) != SALT_BYTES:
-            raise ModelError("seen: expected a salt and sorted hashes")
+        if len(salt) != SALT_BYTES:
+            raise ModelError(f"seen: expected a salt of {SALT_BYTES} bytes, got {len(salt)}")
         return cls(hashes, screens, salt, _columns(schema, *widths))
 
 

@@ -74,7 +74,7 @@ class Mined(BaseEstimator):
         Passed on to `mine`.
     """
 
-    epsilon: float | str = 0.1
+    epsilon: float | str = 1.0
     k: float | None = None
     per_label: bool = False
     merge_equal: bool = False

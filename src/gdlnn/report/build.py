@@ -32,7 +32,6 @@ from gdlnn.model.representation import ValueRepresentation
 from gdlnn.model.scorecard import ScorecardHead, scorecard_constants, scorecard_rows
 from gdlnn.model.scores import VALUE_NAMES
 from gdlnn.report.cards import (
-    card_picture,
     counterfactual_card,
     enough_cards,
     graph_card,
@@ -41,7 +40,7 @@ from gdlnn.report.cards import (
 )
 from gdlnn.report.performance import checked_labels, learning_curve, performance
 from gdlnn.report.summary import summary
-from gdlnn.report.values import build_value_report, render_value_report
+from gdlnn.report.values import MOST_SHOWN, render_value_report, value_report_parts
 from gdlnn.version import package_version
 
 if TYPE_CHECKING:
@@ -114,34 +113,34 @@ def build_report(
     say(f"predicting {len(held_out)} graphs")
     held_out, table, n_known = _only_unknown(held_out, model.represent(held_out))
     truth = np.asarray(held_out.y)
-    if isinstance(table, ValueRepresentation):
-        return build_value_report(
-            model,
-            held_out,
-            table,
-            n_known,
-            title=title,
-            n_reasons=options.n_reasons,
-            most_graphs=options.max_graphs,
-            say=say,
-        )
-    say("computing what programs add")
-    adds = mean_contributions(model, table)
-    shown = table.take(range(min(len(table), options.max_graphs)))
-    explained, cards = _gallery(model, shown, held_out, options, say)
-    say("drawing programs")
-    rows = program_rows(model, truth, table.matches, adds)
     schema = model.schema_ or held_out.schema or Schema()
-    labels = _all_labels(model, truth)
+    values = isinstance(table, ValueRepresentation)
     report = {
-        "format": FORMAT,
-        "version": VERSION,
         "title": title or held_out.name or model.programs_.info.dataset or "GDLNN",
         "made_by": f"gdlnn {package_version()}",
         "molecules": schema.domain == "molecule",
-        "classes": [{"label": label, "name": schema.class_name(label)} for label in labels],
         "data": _data(model, held_out, n_known),
         "model": _model(model),
+    }
+    most = min(len(table), options.max_graphs, MOST_SHOWN if values else len(table))
+    shown = table.take(range(most))
+    say(f"explaining {len(shown)} graphs")
+    technique = None if values else options.technique
+    explained = explain(model, shown, technique, options.n_reasons, random_state=options.seed)
+    if held_out.smiles is not None:
+        explained = with_smiles(explained, held_out.smiles[: len(explained)])
+    if isinstance(table, ValueRepresentation):
+        return report | value_report_parts(model, truth, table, explained)
+    say("computing what programs add")
+    adds = mean_contributions(model, table)
+    cards = _gallery(model, shown, truth.tolist(), explained, options.max_counterfactuals, say)
+    say("drawing programs")
+    rows = program_rows(model, truth, table.matches, adds)
+    labels = _all_labels(model, truth)
+    report |= {
+        "format": FORMAT,
+        "version": VERSION,
+        "classes": [{"label": label, "name": schema.class_name(label)} for label in labels],
         "performance": performance(model, truth, table, labels),
         "learning_curve": learning_curve(getattr(model.head_, "history_", [])),
         "explained_by": {
@@ -161,30 +160,23 @@ def build_report(
 def _gallery(
     model: GDLNNClassifier,
     shown: Representation,
-    held_out: GraphDataset,
-    options: ReportOptions,
+    truth: Sequence[Any],
+    explained: Sequence[Explanation],
+    max_counterfactuals: int,
     say: Callable[[str], None],
-) -> tuple[list[Explanation], list[dict[str, Any]]]:
-    """Return the graphs that are shown one by one: explanations, and cards as plain values."""
-    truth = [plain(label) for label in np.asarray(held_out.y)[: len(shown)]]
-    say(f"explaining {len(shown)} graphs")
-    explained: list[Explanation] = explain(
-        model, shown, options.technique, options.n_reasons, random_state=options.seed
-    )
-    if held_out.smiles is not None:
-        explained = with_smiles(explained, held_out.smiles[: len(explained)])
+) -> list[dict[str, Any]]:
+    """Return the cards of the graphs that are shown one by one, as plain values."""
     say("looking for the smallest parts that are enough")
     enough = enough_cards(explain(model, shown, n_reasons="smallest"))
     say("looking for counterfactuals")
-    changes = _counterfactuals(model, explained, truth, options.max_counterfactuals)
+    changes = _counterfactuals(model, explained, truth, max_counterfactuals)
     say("drawing graphs")
-    cards = [
+    return [
         {
             "row": row,
             **graph_card(
                 one,
                 shown.probabilities[row],
-                card_picture(one, enough[row], changes.get(row)),
                 f"graph {row}",
                 enough=enough[row],
                 counterfactual=changes.get(row),
@@ -197,7 +189,6 @@ def _gallery(
         }
         for row, one in enumerate(explained)
     ]
-    return explained, cards
 
 
 def write_report(
@@ -308,6 +299,9 @@ def _scorecard(model: GDLNNClassifier, rows: Sequence[dict[str, Any]]) -> dict[s
 
 def _data(model: GDLNNClassifier, held_out: GraphDataset, n_known: int) -> dict[str, Any]:
     info = model.programs_.info
+    if not hasattr(model, "classes_"):
+        shown = {"graphs": len(held_out), "left_out": n_known, "split": held_out.split_source}
+        return {"training": {"graphs": info.n_graphs}, "held_out": shown}
     twins = held_out.duplicates()
     labels, counts = np.unique(np.asarray(held_out.y), return_counts=True)
     return {

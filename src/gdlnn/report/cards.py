@@ -25,7 +25,6 @@ from gdlnn.report.performance import Counts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gdlnn.drawing import Picture
     from gdlnn.explain import Counterfactual, Explanation
     from gdlnn.gdl.program import Program
     from gdlnn.graphs import Schema
@@ -159,24 +158,9 @@ def pattern_cards(rows: Sequence[dict[str, Any]], model: GDLNNClassifier) -> lis
 # --- graphs -------------------------------------------------------------------------------------------------
 
 
-def card_picture(
-    explanation: Explanation,
-    enough: dict[str, Any] | None = None,
-    counterfactual: dict[str, Any] | None = None,
-) -> Picture:
-    """Return the picture of a card, with the nodes of what `enough_cards` and `counterfactual_card` give.
-
-    They are hidden until the picture gets the class ``shows-kept`` or ``shows-gone``.
-    """
-    return explanation_picture(
-        explanation, kept=(enough or {}).get("nodes", ()), gone=(counterfactual or {}).get("nodes", ())
-    )
-
-
 def graph_card(
     explanation: Explanation,
     proba: npt.NDArray[np.float64],
-    picture: Picture,
     name: str = "graph",
     *,
     enough: dict[str, Any] | None = None,
@@ -184,9 +168,12 @@ def graph_card(
 ) -> dict[str, Any]:
     """Return the card of one graph: prediction, baseline, what decides and where it is, picture.
 
-    `name` is for a graph that has none; the picture comes from `card_picture`, `enough` from `enough_cards`
-    and `counterfactual` from `counterfactual_card`.
+    `name` is for a graph that has none; `enough` comes from `enough_cards` and `counterfactual` from
+    `counterfactual_card`. Their nodes are hidden until the picture gets the class ``shows-kept`` or
+    ``shows-gone``.
     """
+    kept, gone = ((part or {}).get("nodes", ()) for part in (enough, counterfactual))
+    picture = explanation_picture(explanation, kept=kept, gone=gone)
     title = f"{explanation.graph.name or name}: {explanation.graph.n_nodes} {nodes_word(explanation.graph)}"
     return {
         "name": explanation.graph.name or name,

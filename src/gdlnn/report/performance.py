@@ -14,7 +14,7 @@ from gdlnn.model.domain import DomainName
 from gdlnn.model.scores import Z, majority_scores, order_of, score_intervals, wilson
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from gdlnn.graphs import GraphDataset
     from gdlnn.model import GDLNNClassifier
@@ -52,9 +52,13 @@ def performance(
 
     classes = [plain(label) for label in model.classes_]
     counts = model.programs_.info.label_counts
+
+    def scored(labels: npt.NDArray[Any], some: Representation) -> dict[str, Any]:
+        return score_intervals(labels, some.probabilities, model.classes_, some.labels, counts)
+
     right = np.asarray(table.labels == truth)
     most_probable = np.asarray(model.classes_[table.probabilities.argmax(axis=1)])
-    own = score_intervals(truth, table.probabilities, model.classes_, table.labels, counts)
+    own = scored(truth, table)
     majority = majority_scores(truth, model.classes_, counts)
     wanted = truth[:, None] == model.classes_[None]
     n_majority = int((truth == majority["label"]).sum())
@@ -70,7 +74,7 @@ def performance(
             "label": plain(majority["label"]),
             "interval": wilson(n_majority, len(truth)),
         },
-        "domains": _by_domain(model, truth, table),
+        "domains": by_domain(truth, table, scored),
         "curves": curves(
             table.probabilities, classes, truth, own["rare_class"] if len(classes) == 2 else None
         ),
@@ -82,20 +86,17 @@ def performance(
     }
 
 
-def _by_domain(
-    model: GDLNNClassifier, truth: npt.NDArray[Any], table: Representation
+def by_domain(
+    truth: npt.NDArray[Any], table: Representation, scored: Callable[[npt.NDArray[Any], Any], dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """Return the scores of the graphs that are like the training graphs, and of those that are not."""
     domains = np.array([str(where.domain) for where in table.domains])
-    found = []
-    for name in get_args(DomainName):
-        rows = np.flatnonzero(domains == name)
-        if len(rows):
-            some = table.take(rows.tolist())
-            counts = model.programs_.info.label_counts
-            scores = score_intervals(truth[rows], some.probabilities, model.classes_, some.labels, counts)
-            found.append({"domain": name, "scores": scores})
-    return found
+    rows = {name: np.flatnonzero(domains == name) for name in get_args(DomainName)}
+    return [
+        {"domain": name, "scores": scored(truth[some], table.take(some.tolist()))}
+        for name, some in rows.items()
+        if len(some)
+    ]
 
 
 # --- statistics -------------------------------------------------------------------------------------------

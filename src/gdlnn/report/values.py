@@ -10,19 +10,16 @@ from markupsafe import Markup
 
 from gdlnn.drawing.charts import scatter_chart
 from gdlnn.drawing.pages import render
-from gdlnn.explain import explain
-from gdlnn.explain.explainer import with_smiles
 from gdlnn.explain.pictures import shown_graph
 from gdlnn.model.program_effects import group_contributions
 from gdlnn.model.scores import VALUE_NAMES, value_report
 from gdlnn.report.cards import diagram
-from gdlnn.version import package_version
+from gdlnn.report.performance import by_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
     from gdlnn.explain import Explanation
-    from gdlnn.graphs import GraphDataset
     from gdlnn.model import GDLNNRegressor
     from gdlnn.model.representation import ValueRepresentation
 
@@ -33,51 +30,25 @@ MOST_SHOWN = 100
 """How many graphs are shown with what raises and lowers their value."""
 
 
-def build_value_report(
+def value_report_parts(
     model: GDLNNRegressor,
-    held_out: GraphDataset,
+    truth: npt.NDArray[np.float64],
     table: ValueRepresentation,
-    n_known: int,
-    *,
-    title: str,
-    n_reasons: int,
-    most_graphs: int,
-    say: Callable[[str], None],
+    explained: Sequence[Explanation],
 ) -> dict[str, Any]:
-    """Return everything that a report shows of a regressor on graphs it was not trained on, as JSON values.
+    """Return what a report shows of a regressor alone: scores, contributions, and explained graphs."""
 
-    Parameters
-    ----------
-    model, held_out, table
-        The regressor, graphs with values, and the graphs as the model represents them.
-    n_known
-        How many graphs were left out because the model was trained on them.
-    title, n_reasons, most_graphs, say
-        The headline, how many groups an explanation names, how many graphs are shown, and how to report
-        progress.
-    """
-    truth = np.asarray(held_out.y, dtype=np.float64)
-    scores = value_report(truth, table.labels, model.training_.labels, table.intervals)
-    shown = min(len(table), most_graphs, MOST_SHOWN)
-    say(f"explaining {shown} graphs")
-    explained: list[Explanation] = explain(model, table.take(range(shown)), n_reasons=n_reasons)
-    if held_out.smiles is not None:
-        explained = with_smiles(explained, held_out.smiles[:shown])
+    def scored(values: npt.NDArray[np.float64], some: ValueRepresentation) -> dict[str, Any]:
+        return value_report(values, some.labels, model.training_.labels, some.intervals)
+
+    domains = by_domain(truth, table, lambda values, some: scored(values, some)["model"])
     directed, schema = model.programs_.info.directed, model.schema_
     rows = group_contributions(model)
     return {
         "format": FORMAT,
-        "title": title or held_out.name or "GDLNN",
-        "made_by": f"gdlnn {package_version()}",
         "target": str(table.classes[0]),
         "unit": model.unit,
-        "molecules": schema is not None and schema.domain == "molecule",
-        "data": {
-            "training": {"graphs": len(model.training_.labels)},
-            "held_out": {"graphs": len(truth), "left_out": n_known, "split": held_out.split_source},
-        },
-        "model": {"n_programs": len(model.programs_), "choice": model.choice_},
-        "performance": {"n": len(truth), **scores, "domains": _by_domain(model, truth, table)},
+        "performance": {"n": len(truth), **scored(truth, table), "domains": domains},
         "points": np.column_stack([truth, table.labels, table.intervals]).tolist(),
         "contributions": [
             {
@@ -89,24 +60,10 @@ def build_value_report(
             for row in rows[:MOST_CONTRIBUTIONS]
         ],
         "graphs": [
-            {**shown_graph(one), "measured": float(value)}
-            for one, value in zip(explained, truth, strict=False)
+            {**shown_graph(one), "measured": value}
+            for one, value in zip(explained, truth.tolist(), strict=False)
         ],
     }
-
-
-def _by_domain(
-    model: GDLNNRegressor, truth: npt.NDArray[np.float64], table: ValueRepresentation
-) -> list[dict[str, Any]]:
-    """Return the scores of graphs like the training graphs, at the edge, and unlike them."""
-    found = []
-    for name in ("inside", "edge", "outside"):
-        rows = [row for row, answer in enumerate(table.domains) if answer.domain == name]
-        if rows:
-            part = table.take(rows)
-            scores = value_report(truth[rows], part.labels, model.training_.labels, part.intervals)["model"]
-            found.append({"domain": name, "scores": scores})
-    return found
 
 
 def render_value_report(report: dict[str, Any]) -> str:

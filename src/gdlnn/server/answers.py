@@ -17,7 +17,6 @@ from gdlnn.model.program_effects import strongest_programs
 from gdlnn.model.representation import added_columns, predict_rows
 from gdlnn.report.build import MOST_REMOVED
 from gdlnn.report.cards import (
-    card_picture,
     counterfactual_card,
     diagram,
     enough_cards,
@@ -99,8 +98,7 @@ class Answers:
             most = min(MOST_REMOVED, row.graph.n_nodes - 1)  # what is left is still a graph
             other = counterfactual_card(counterfactual(model, row.graph, max_nodes=most) if most else None)
         explanation = replace(explanation, smiles=row.smiles)
-        picture = card_picture(explanation, enough, other)
-        answer = graph_card(explanation, found.probabilities[0], picture, enough=enough, counterfactual=other)
+        answer = graph_card(explanation, found.probabilities[0], enough=enough, counterfactual=other)
         for item, reason in zip(answer["programs"], explanation.listed, strict=True):
             example = None if reason.column < 0 else model.programs_[reason.column].example
             item |= _program(model, reason.program, plain(reason.label), example)
