@@ -70,7 +70,7 @@ def read_journal(path: Path) -> None:
     """Open a checkpoint of mining over 12 tasks and 12 graphs."""
     from gdlnn.mining.miner import Checkpoint
 
-    Checkpoint(path, {}, 12, 12).close()
+    Checkpoint(path, {"n_tasks": 12}, 12, 12).close()
 
 
 READERS = {

@@ -17,7 +17,7 @@ from gdlnn.cli import main
 from gdlnn.drawing import write_text
 from gdlnn.errors import MiningError, WriteError
 from gdlnn.io.atomic import atomic_write
-from gdlnn.mining.miner import KIND, Checkpoint
+from gdlnn.mining.miner import Checkpoint
 from reference.disk import little_room
 from reference.mining_cases import random_trees
 from reference.models import quick
@@ -149,7 +149,7 @@ def test_an_input_is_not_written_over(
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_child_does_not_keep_the_lock_of_a_dead_owner(tmp_path: Path) -> None:
-    header = {"kind": KIND, "format": 1}
+    header = {"version": "1"}
     owner = Checkpoint(tmp_path / "run", header, 1, 1)
     ready, says_ready = os.pipe()
     child = os.fork()

@@ -42,13 +42,12 @@ def model_with(changes: dict[str, Any], head: dict[str, Any] | None = None) -> d
 
 
 def program_file(changes: dict[str, Any], programs: str) -> bytes:
-    first, _, _ = mine(TREES).to_text().partition("\n")
-    head = "// gdlnn programs "
-    return f"{head}{json.dumps(json.loads(first.removeprefix(head)) | changes)}\n{programs}".encode()
+    head = json.loads(mine(TREES).to_text().partition("\n")[0])
+    return f"{json.dumps(head | {'info': head['info'] | changes})}\n{programs}".encode()
 
 
-def bare_program(number: int, support: str = "0", body: str = "node a\n") -> str:
-    return f'program p{number} {{"support": "{support}", "targets": "{support}", "steps": 1}}\n{body}'
+def bare_program(_: int, support: str = "0", body: str = "node a") -> str:
+    return json.dumps({"gdl": body, "support": support}) + "\n"
 
 
 def zipped(members: dict[str, bytes]) -> bytes:
@@ -84,7 +83,7 @@ def hostile_files() -> dict[str, tuple[str, str, bytes, int]]:
             "programs", "",
             program_file({}, bare_program(1, body="".join(f"node v{i}\n" for i in range(N)))), 0),
         "programs of empty objects": (
-            "programs", "", b"// gdlnn programs " + EMPTY_OBJECTS % b"x" + b"\n", 0),
+            "programs", "", EMPTY_OBJECTS % b"x" + b"\n", 0),
         "lines of graphs": (
             "dataset", ".jsonl", json_lines(lambda _: {"nodes": [], "edges": []}, 10_000), 10_000),
         "lines of numbers": (

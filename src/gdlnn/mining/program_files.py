@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from gdlnn.gdl.program import Intervals
 
 FORMAT = 1
+IntArray = npt.NDArray[np.int64]
 MAX_MATCHES = 1 << 28
 """Maximum number of matches in a file, over all programs and graphs: a range takes few bytes of text."""
 MAXIMA = {"n_graphs": 1_000_000_000, "n_node_features": 100_000, "n_edge_features": 100_000}
@@ -117,17 +118,18 @@ def from_text(text: str, where: str) -> ProgramSet:
 
 def from_json(data: Any, where: str) -> ProgramSet:
     """Read what `to_json` gave; `where` names the data in errors."""
-    items, supports, left = [], [], MAX_MATCHES
+    items, runs = [], []
     with _readable(where):
         info = _read_info(data["info"], data["schema"], where)
         vectors = [checked_intervals(vector_from_json(vector, where), where) for vector in data["vectors"]]
         for number, entries in enumerate(data["programs"], start=1):
             with _readable(f"{where}: program {number}"):
-                rows = parse_rows(_entry(entries, "support", str), info.n_graphs, left)
-                items.append(_read_item(entries, _read_program(entries, vectors), len(rows), info))
-            supports.append(rows)
-            left -= len(rows)
-    return ProgramSet(items, support_matrix(supports, info.n_graphs), info)
+                runs.append(_runs(_entry(entries, "support", str), info.n_graphs))
+                n_matched = int(runs[-1][1].sum())
+                items.append(_read_item(entries, _read_program(entries, vectors), n_matched, info))
+        if sum(item.n_matched for item in items) > MAX_MATCHES:  # before any range is written out
+            raise ValueError(f"expected at most {MAX_MATCHES:,} matches of all programs, got more")
+    return ProgramSet(items, support_matrix([_rows(*run) for run in runs], info.n_graphs), info)
 
 
 @contextmanager
@@ -222,14 +224,19 @@ def format_rows(rows: npt.NDArray[np.integer[Any]]) -> str:
     return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
 
 
-def parse_rows(text: str, n_rows: int, most: int = MAX_MATCHES) -> npt.NDArray[np.int64]:
+def parse_rows(text: str, n_rows: int) -> IntArray:
     """Read what `format_rows` wrote.
 
     Raises
     ------
     ValueError
-        If the text is not a list of increasing rows below `n_rows`, or lists more than `most` rows.
+        If the text is not a list of increasing rows below `n_rows`.
     """
+    return _rows(*_runs(text, n_rows))
+
+
+def _runs(text: str, n_rows: int) -> tuple[IntArray, IntArray]:
+    """Return the first row and the length of each range."""
     ends = array("q")
     at, least = 0, 0
     while at < len(text):
@@ -240,8 +247,8 @@ def parse_rows(text: str, n_rows: int, most: int = MAX_MATCHES) -> npt.NDArray[n
             raise ValueError(f"expected increasing rows from 0 to {n_rows - 1}, got {got!r}")
         ends.extend((first, last))
         least, at = last + 1, run.end()
-    firsts, lengths = np.array(ends[::2]), np.array(ends[1::2]) - np.array(ends[::2]) + 1
-    total = int(lengths.sum())
-    if total > most:
-        raise ValueError(f"expected at most {MAX_MATCHES:,} rows over all programs, got more")
-    return np.repeat(firsts - np.cumsum(lengths) + lengths, lengths) + np.arange(total)
+    return np.array(ends[::2]), np.array(ends[1::2]) - np.array(ends[::2]) + 1
+
+
+def _rows(firsts: IntArray, lengths: IntArray) -> IntArray:
+    return np.repeat(firsts - np.cumsum(lengths) + lengths, lengths) + np.arange(int(lengths.sum()))
