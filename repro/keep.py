@@ -123,8 +123,9 @@ def write_tables(out: Path = FOLDER) -> None:
         write_accuracy(out, accuracy, protocol, figures)
     if ablation := kept_cells("ablation", out):
         write_ablation(out, [*ablation, *accuracy], "repeated")
-    if regression := kept_cells("regression", out):
-        write_regression(out, [*regression, *(cell for cell in chemprop if cell["dataset"] in TARGETS)])
+    of_numbers = [*kept_cells("regression", out), *(cell for cell in chemprop if cell["dataset"] in TARGETS)]
+    if of_numbers:
+        write_regression(out, of_numbers)
     others = (
         (write_chemprop, "chemprop"),
         (write_rules, "rules"),
