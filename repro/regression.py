@@ -122,7 +122,8 @@ def write_regression(out: Path | str, cells: Sequence[Result]) -> str:
         return "There are no cells yet.\n"
     frame = frame_of(fine)
     sections = {"Regression": [NOTE, error_table(frame)], "Intervals": [interval_table(fine)]}
-    return write_results(out, "regression", fine, page(sections), summary_of(frame, ("rmse", "mae")))
+    measured = [name for name in ("rmse", "mae") if name in frame]  # chemprop alone has no mean error
+    return write_results(out, "regression", fine, page(sections), summary_of(frame, measured))
 
 
 def error_table(frame: pd.DataFrame) -> str:
