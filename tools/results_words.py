@@ -230,7 +230,7 @@ def chemprop() -> str:
             f"{100 * one['accuracy']:.1f} on {dataset} (ROC-AUC {100 * one['roc_auc']:.1f}, "
             f"log loss {one['log_loss']:.3f}, {one['seconds']:.0f} seconds)"
         )
-    return f"**{chemprop_name()}** with its default settings has {listed(words)}"
+    return f"{chemprop_name()} with its default settings has {listed(words)}"
 
 
 def chemprop_name() -> str:
@@ -250,7 +250,7 @@ def ablation() -> str:
             means = gaps.mean()
             points, loss = 100 * means["accuracy"], means["log_loss"]
             words.append(f"{row_title(row)} {points:+.1f} and {loss:+.3f} ({len(gaps)} datasets)")
-    return f"Changes of accuracy in points, and of log loss: {'; '.join(words)}"
+    return f"changes of accuracy in points, and of log loss: {'; '.join(words)}"
 
 
 # --- regression, explanations, cost -----------------------------------------------------------------------
@@ -294,7 +294,7 @@ def stability() -> str:
     table = numbers("stability")
     overlap, enough = table["Jaccard of nodes"], table["fidelity"]
     return (
-        f"Models of other seeds show nodes with a Jaccard index of {overlap.min():.2f} to "
+        f"models of other seeds show nodes with a Jaccard index of {overlap.min():.2f} to "
         f"{overlap.max():.2f}, and the nodes shown, alone, get the same class in "
         f"{100 * enough.mean():.0f} % of graphs"
     )
