@@ -103,7 +103,7 @@ def test_witnesses_are_the_distinct_images(block: int, n_cases: float) -> None:
         rows, columns = (axis.reshape(-1) for axis in np.indices((len(graphs), len(programs))))
         for most in (MOST_WITNESSES, 3):
             found = plan.witnesses(encoded, rows, columns, most)
-            for g, p, images, all_of_them in zip(rows, columns, *found, strict=True):
+            for g, p, images, all_of_them in zip(rows, columns, found.images, found.complete, strict=True):
                 check_witnesses(programs[p], graphs[g], images, all_of_them, most, seed)
 
 

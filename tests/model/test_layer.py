@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from gdlnn import Feature, Graph, GraphDataset, Program, Schema, make_ba_2motifs
 from gdlnn.errors import ModelError
 from gdlnn.mining import neighborhoods
-from gdlnn.model import GDLTransformer, PooledFeatures
+from gdlnn.model import GDLTransformer, Neighborhoods, PooledFeatures
 from reference.payments import payment_graphs
 
 PROGRAMS = [
@@ -68,6 +69,17 @@ def test_it_works_in_a_pipeline_and_clones(motifs: GraphDataset) -> None:
     model = make_pipeline(clone(layer), LogisticRegression()).fit(motifs.graphs, motifs.y)
     assert model.predict(motifs.graphs[:3]).shape == (3,)
     assert clone(layer).get_params()["activation"] == "count"
+
+
+def test_it_finds_programs_in_smiles_and_names_its_columns_by_words() -> None:
+    smiles = ["CCO", "CCN", "CCCO", "c1ccccc1", "c1ccccc1O", "CC(=O)O"] * 4
+    model = make_pipeline(GDLTransformer(), LogisticRegression())
+    scores = cross_val_score(model, smiles, ["O" in text for text in smiles], cv=3)
+    assert scores.mean() == 1
+    layer = GDLTransformer(vocabulary=Neighborhoods(radius=1)).fit(smiles)
+    names = layer.get_feature_names_out().tolist()
+    assert len(set(names)) == len(names) == layer.n_columns == layer.transform(["CCO"]).shape[1]
+    assert any("oxygen" in name or " O" in name for name in names)
 
 
 def test_given_programs_get_the_structure_that_they_ask_for() -> None:

@@ -14,14 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 from gdlnn.errors import ModelError
 from gdlnn.gdl.program import Program
 from gdlnn.graphs import GraphDataset
-from gdlnn.graphs.structure import fill_structure
+from gdlnn.graphs.structure import fill_structure, given_schema, structure_is_wanted
 from gdlnn.matching import ProgramPlan, as_graph_set
 from gdlnn.mining import MinedProgram, ProgramSet
 from gdlnn.mining.settings import FINAL_BUDGET
 from gdlnn.model.base import BaseEstimator, TransformerMixin
-from gdlnn.model.inputs import as_graphs, check_fits
+from gdlnn.model.inputs import Conversion, as_graphs, as_labeled, check_fits
 from gdlnn.model.pooling import PooledFeatures
 from gdlnn.model.quantities import MISSING, Quantities
+from gdlnn.model.vocabulary import Mined, RunOptions, Vocabulary, make_sources, union
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +44,8 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     programs
-        A ProgramSet, or a list of programs.
+        A ProgramSet, or a list of programs. None: `fit` finds them by `vocabulary`, and takes SMILES and
+        graphs of other libraries too.
     activation
         "exists": 1 where the program matches, else 0; "count": the number of its places, which are different
         subgraphs, at most `MOST_WITNESSES`; "log_count": the logarithm of one more than that.
@@ -57,6 +59,8 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
         Number of threads; -1 for all CPU cores.
     step_budget
         Maximum steps of one search; None for no limit. A search that runs out counts as no match.
+    vocabulary
+        Where programs come from if none are given, as in `GDLNNClassifier`.
 
     Attributes
     ----------
@@ -68,7 +72,7 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
         Inside a model, the medians of pooled features in training, which explanations start from.
     """
 
-    programs: ProgramSet | Sequence[Program]
+    programs: ProgramSet | Sequence[Program] | None = None
     activation: Activation = "exists"
     pooled: bool = False
     properties: bool = False
@@ -76,14 +80,20 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
     ignore: Sequence[str] = ()
     n_jobs: int | None = 1
     step_budget: int | None = FINAL_BUDGET
+    vocabulary: Vocabulary = "auto"
 
-    def fit(self, X: GraphsLike, y: object = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
-        """Learn which values occur."""
+    def fit(self, X: GraphsLike, y: npt.ArrayLike | None = None) -> Self:
+        """Find the programs if none are given, and learn which values occur; only mining uses the labels."""
         if self.activation not in get_args(Activation):
             expected = ", ".join(get_args(Activation))
             raise ModelError(f"activation: expected one of {expected}, got {self.activation!r}")
+        programs = self.programs
+        if programs is None:
+            programs, X = self._find(X, y)
+            self._found = programs
+            self._convert = Conversion(X.reading, given_schema(programs.info.schema), programs.info.directed)
         as_graphs(X)
-        self.programs_ = [_program(item, i) for i, item in enumerate(self.programs)]
+        self.programs_ = [_program(item, i) for i, item in enumerate(programs)]
         self.pooled_ = (
             PooledFeatures(properties=self.properties, ignore=self.ignore).fit(X) if self.pooled else None
         )
@@ -93,16 +103,29 @@ class GDLTransformer(TransformerMixin, BaseEstimator):
         self.n_programs_, self.medians_ = len(self.programs_), np.zeros(0)
         return self
 
+    def _find(self, X: GraphsLike, y: npt.ArrayLike | None) -> tuple[ProgramSet, GraphDataset]:
+        """Return programs of training graphs, and the graphs with structure features."""
+        sources = make_sources(self.vocabulary)
+        items = X if isinstance(X, GraphDataset) else list(X)
+        if not any(isinstance(source, Mined) for source in sources):
+            y = np.zeros(len(items), dtype=np.int64)
+        data = as_labeled(items, y)
+        if structure_is_wanted("auto", data.schema, data.n_node_features, ModelError):
+            data = data.with_structure()
+        run = RunOptions(n_jobs=self.n_jobs, verbose=False, ignore=tuple(self.ignore))
+        return union([source.find(data, run) for source in sources]), data
+
     @property
     def _info(self) -> SetInfo | None:
         """What is known of the graphs that the programs were found in."""
-        return self.programs.info if isinstance(self.programs, ProgramSet) else None
+        programs = self.__dict__.get("_found") if self.programs is None else self.programs
+        return programs.info if isinstance(programs, ProgramSet) else None
 
     def transform(self, X: GraphsLike) -> FloatArray:
         """Return the features: one row per graph, one column per program, then pooled features."""
         if not hasattr(self, "programs_"):  # the check itself takes longer than matching one graph
             check_is_fitted(self, "programs_")
-        graphs, info = as_graphs(X), self._info
+        graphs, info = as_graphs(X, convert=self.__dict__.get("_convert")), self._info
         if info is not None:
             graphs = fill_structure(graphs, info.schema)
             check_fits(graphs, info, "transform")
