@@ -23,9 +23,10 @@ BUILD, PAGE = ROOT / "build" / "read", ROOT / "docs" / "read-an-explanation.md"
 N_TRAINED, N_HELD_OUT = 600, 150
 HEAD = """# Read an explanation
 
-An explanation says what a model predicts for one molecule, how probable that is, and which places of the molecule speak for it and against it, in
-percentage points. `gdlnn explain MODEL SMILES` prints it, and `model.explain(smiles).describe()` in Python. All output below is real: three
-models with default settings, each trained on 600 molecules of BBBP, BACE or Mutagenicity. `python tools/read_explanations.py` writes this page anew.
+An explanation says what a model predicts for one molecule, how probable that is, and which places of the molecule speak for it and against it, in percentage points.
+`gdlnn explain MODEL SMILES` prints it, and `model.explain(smiles).describe()` in Python.
+All output below is real: three models with default settings, each trained on 600 molecules of BBBP, BACE or Mutagenicity.
+`python tools/read_explanations.py` writes this page anew.
 
 - The first line is the prediction with its probability. A threshold other than 50 % is named, and so is a molecule unlike the training set.
 - *starts at* is what the model says of a molecule without any pattern; the points of all lines lead from there to the prediction.
