@@ -54,7 +54,8 @@ def some_rows(n: int, most: int | None) -> npt.NDArray[np.int64] | None:
 
 def fresh(graph: Graph) -> Graph:
     """Return the same graph without anything kept from earlier calls."""
-    return Graph(graph.node_features, graph.edges, graph.edge_features, directed=graph.directed)
+    parts = (graph.node_features, graph.edges, graph.edge_features)
+    return Graph(*parts, directed=graph.directed, schema=graph.schema)
 
 
 class Cost(NamedTuple):
