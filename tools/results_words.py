@@ -175,7 +175,7 @@ def standing() -> str:
     gain = 100 * (accuracy[OURS] - accuracy[OLD])
     lost = [f"{name} by {-gap:.1f}" for name, gap in gain.items() if round(gap, 1) < 0]
     since = f"ROC-AUC by {100 * (auc[OURS] - auc[OLD]).mean():+.1f}, log loss by "
-    since += f"{100 * (loss[OURS].mean() / loss[OLD].mean() - 1):+.0f} %"
+    since += f"{100 * (loss[OURS].mean() / loss[OLD].mean() - 1):+.1f} %"
     return (
         f"GDLNN has the best accuracy on {listed(best_on('accuracy'))}, the best ROC-AUC on "
         f"{listed(best_on('roc_auc'))}, and the lowest log loss on {listed(best_on('log_loss'))}.\n"
