@@ -18,6 +18,8 @@ ATTACK_KILLS ?= 100
 GOLDEN_BASE ?= HEAD
 QUICK_DATASETS ?= MUTAG,PTC_MR
 QUICK_OUT ?= build/results-quick
+# Libraries that every command imports: compiled at set-up, since PYTHONDONTWRITEBYTECODE would leave them uncompiled for good.
+COMPILED := jinja2 joblib narwhals networkx numpy pandas pydantic rdkit rich scipy shapely sklearn typer
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # Wheels are built with a few tools of their own: not everything that developing takes is needed for them.
@@ -51,6 +53,7 @@ $(NATIVE): $(CORE_SOURCES) | $(RUNTIME)
 $(DEPS): $(RUNTIME)
 	@echo "Installing what tests, lint and docs need (a few minutes the first time)"
 	@$(PIP) -c constraints.txt --no-build-isolation -e '.[dev]'
+	@-cd $(VENV)/lib/python*/site-packages && $(abspath $(BIN))/python -m compileall -q $(COMPILED) > /dev/null
 	@touch $(NATIVE) $(DEPS)
 
 setup: $(DEPS) $(NATIVE) ## Virtual environment, the native core, and all that developing takes

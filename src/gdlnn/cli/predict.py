@@ -84,7 +84,7 @@ def predict(
 
 
 class _LateModule(ModuleType):
-    """Stands for a module until something of it is used."""
+    """Stands for a module until something of it is used; `importlib.util.LazyLoader` ends at `import`."""
 
     def __getattr__(self, name: str) -> Any:
         if sys.modules.get(self.__name__) is self:
