@@ -49,6 +49,7 @@ def test_lower_case_none_and_other_words_are_classes_unless_named(tmp_path: Path
         (["", "NA", "?"], {}, r"t\.csv, column 'y': expected labels, got none in 3 rows: empty \(1\)"),
         (["1", "1", "NA"], {}, r"expected at least 2 classes, got the label 1 for every row; 1 rows have no"),
         (["5.2", "6.7", "7.1", "4.4"], {}, r"got 4 different numbers from 4\.4 to 7\.1; .*--split-at 6"),
+        (["0.5", "1.0"] * 9, {}, r"got 2 different numbers from 0\.5 to 1; predict them with --target"),
         ([str(i) for i in range(16)] + ["3"], {}, r"classes with several rows each, got 16 different values"),
         (["1.5", "n.d.", "2.5", "3.5"], {}, r"in 4 rows; .* with --missing, .* --split-at median"),
         (["a", "b", "c", "d"], {}, r"classes with several rows each, got 4 different values in 4 rows"),

@@ -140,7 +140,7 @@ def _check_columns(data: GraphDataset, columns: Sequence[str]) -> None:
     for column in columns:
         if column not in data.columns:
             raise DatasetError(
-                f"{data.name or 'dataset'}: expected a column {column!r}, found none;"
+                f"{data.name or 'dataset'}: expected a column {column!r}, found none; "
                 "columns are read from tables and SDF files"
             )
 

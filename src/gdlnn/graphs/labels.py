@@ -173,7 +173,7 @@ def _numbers(words: Sequence[str]) -> npt.NDArray[np.float64] | None:
 def _refuse_quantities(numbers: npt.NDArray[np.float64], where: str) -> None:
     values = np.unique(numbers)
     whole = bool((values == np.floor(values)).all())
-    if len(values) > (MOST_NUMBERS if whole else 2):
+    if len(values) > MOST_NUMBERS or not whole:
         raise DatasetError(
             f"{where}: expected classes, got {len(values)} different numbers from {values[0]:g} to "
             f"{values[-1]:g}; predict them with --target, or split them into two classes with --split-at "

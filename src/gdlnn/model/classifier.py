@@ -171,10 +171,11 @@ class GDLNNClassifier(GDLNNEstimator, GraphClassifier):
         if self._with_structure(train):
             train, val = train.with_structure(), None if val is None else val.with_structure()
         self.classes_ = np.unique(np.asarray(train.y))
-        if self.classes_.dtype.kind == "f" and len(self.classes_) > max(MOST_NUMBERS, len(train) // 10):
+        many = self.classes_.dtype.kind in "iuf" and len(self.classes_) > max(MOST_NUMBERS, len(train) // 10)
+        if many or (self.classes_.dtype.kind == "f" and (self.classes_ % 1).any()):
             raise ModelError(
                 f"fit: y: expected classes, got {len(self.classes_)} different numbers for {len(train)} "
-                "graphs; GDLNNRegressor predicts numbers"
+                f"graphs, such as {self.classes_[-1]:g}; predict numbers with GDLNNRegressor, or --target in a table"
             )
         if len(self.classes_) < 2:
             raise ModelError(f"fit: y: expected at least two classes, got {self.classes_.tolist()}")
