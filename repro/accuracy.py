@@ -15,13 +15,14 @@ from gdlnn.model.scores import METRICS, classification_scores
 from repro import options as opt
 from repro.accuracy_tables import write_accuracy
 from repro.cells import NOT_APPLICABLE, Study, Task, described, failure, read_cells
-from repro.inputs import load_split, plan_splits
+from repro.inputs import FIRST_SPLIT, load_split, plan_splits
 from repro.methods import METHODS, find_method, fit_model
 from repro.metrics import log_loss
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gdlnn.graphs.splits import Split
     from repro.cells import Protocol, Result, RunConfig
     from repro.methods import Grid
 
@@ -70,6 +71,7 @@ def run_accuracy(
     grid: Grid = "quick",
     n_configurations: int | None = None,
     n_runs: int = 5,
+    first_split: int = FIRST_SPLIT,
 ) -> list[Result]:
     """Compute the cells of methods on datasets; return them.
 
@@ -79,7 +81,7 @@ def run_accuracy(
     kind = study.file.stem
     cells, chosen, lost = [], [], []
     for dataset in datasets:
-        for plan in plan_splits(protocol, n_runs):
+        for plan in plan_splits(protocol, n_runs, first_split):
             try:
                 fingerprint = load_split(dataset, protocol, plan.name, study.config.data)[1]
             except (GDLNNError, OSError) as error:
@@ -123,16 +125,17 @@ def best_of(cell: Task, trials: Sequence[Result]) -> Task:
     return replace(cell, configuration=best["configuration"])
 
 
-def compute_accuracy(task: Task, config: RunConfig) -> Result:
+def compute_accuracy(task: Task, config: RunConfig, split: Split | None = None) -> Result:
     """Fit a method and score it: a trial on the validation set, a cell on the test set.
 
-    A method that needs other graphs gets the status "n/a", which is not a failure.
+    A method that needs other graphs gets the status "n/a", which is not a failure. Without `split` it is the
+    one that the task names.
     """
-    split, _ = load_split(task.dataset, task.protocol, task.split, config.data)
+    split = split or load_split(task.dataset, task.protocol, task.split, config.data)[0]
     method = find_method(task.method)
     if reason := method.not_applicable(split.train.schema):
         return {"status": NOT_APPLICABLE, "reason": reason}
-    model, times = fit_model(method, task, config)
+    model, times = fit_model(method, task, config, split)
     # Configurations are chosen on the validation set.
     part = split.val if task.study == "trial" else split.test
     assert part.y is not None

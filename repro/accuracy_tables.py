@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 RIVALS = ("wl-oa", "ecfp-rf", "gin")
 """Methods, named in advance, that GDLNN is compared with; GIN is tuned where it was."""
 HEADS = ("gdlnn-linear", "gdlnn-scorecard")
-ABLATION_METRICS = ("accuracy", "log_loss")
+DIFFERENCE_METRICS = ("accuracy", "log_loss")
 NOTE = (
     "Differences are paired over splits, with 95 % intervals of the corrected resampled t-test; * where "
     "p < 0.05 after Holm's correction within the dataset."
@@ -73,17 +73,22 @@ def write_ablation(out: Path | str, cells: Sequence[Result], protocol: Protocol)
     variants = [cell for cell in cells if cell["method"] in VARIANTS]
     datasets = {cell["dataset"] for cell in variants}
     cells = [*(c for c in cells if c["method"] == OURS and c["dataset"] in datasets), *variants]
+    return write_differences(out, f"ablation-{protocol}", "Ablation", cells)
+
+
+def write_differences(out: Path | str, name: str, title: str, cells: Sequence[Result]) -> str:
+    """Write ``NAME.md`` and ``.csv`` of GDLNN and of what is compared with it; return the tables."""
     if not cells:
         return "There are no cells yet.\n"
     frame = frame_of(cells)
     others = [row for row in rows_of(frame) if row != OURS]
     sections = {
-        f"Ablation: {TITLES[metric].lower()}": [difference_table(frame, OURS, others, metric)]
-        for metric in ABLATION_METRICS
+        f"{title}: {TITLES[metric].lower()}": [difference_table(frame, OURS, others, metric)]
+        for metric in DIFFERENCE_METRICS
     }
     sections["What could not be run"] = [failures(frame)]
     text = f"The first row is the default, the others are differences to it. {NOTE}\n\n{page(sections)}"
-    return write_results(out, f"ablation-{protocol}", cells, text, summary_of(frame))
+    return write_results(out, name, cells, text, summary_of(frame))
 
 
 def rows_of(frame: pd.DataFrame) -> list[str]:

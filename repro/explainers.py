@@ -208,7 +208,7 @@ def explain_graphs(
         counts: Result = {}
         for graph in graphs:
             sizes = [max(1, round(share * graph.n_nodes)) for share in settings]
-            found, counts = _explain_network(explainer.name, model, graph, sizes, seed)
+            found, counts = explain_network(explainer.name, model, graph, sizes, seed)
             by_graph.append(found)
         return [list(column) for column in zip(*by_graph, strict=True)], counts
     if explainer.way == "scores":
@@ -231,12 +231,15 @@ def _largest(shown: Any, share: float) -> NodeExplanation:
     )
 
 
-def _explain_network(
-    name: str, model: Any, graph: Graph, sizes: Sequence[int], seed: int
+def explain_network(
+    name: str, model: Any, graph: Graph, sizes: Sequence[int], seed: int, min_nodes: int = 5
 ) -> tuple[list[Any], Result]:
-    """Explain one graph for a graph network with several sizes; what they can share is computed once."""
+    """Explain one graph for a graph network with several sizes; what they can share is computed once.
+
+    SubgraphX prunes down to `min_nodes`.
+    """
     if name == "subgraphx":
-        search = SubgraphX(model, random_state=seed).search(graph)
+        search = SubgraphX(model, random_state=seed, min_nodes=min_nodes).search(graph)
         counts = {"n_parts": len(search.rewards), "n_drawn": search.n_drawn, "n_asked": search.n_asked}
         return [search.best(size) for size in sizes], counts
     made = (

@@ -106,6 +106,6 @@ def calibration(cells: Sequence[Result]) -> str:
 
 def calibration_error(chances: npt.NDArray[np.float64], own: npt.NDArray[np.bool_]) -> float:
     """Return the mean gap between probability and frequency, over bins of equal mass."""
-    bins = np.array_split(np.argsort(chances, kind="stable"), N_BINS)
+    bins = np.array_split(np.argsort(chances, kind="stable"), min(N_BINS, len(chances)))
     gaps = (len(rows) * abs(chances[rows].mean() - own[rows].mean()) for rows in bins)
     return float(sum(gaps) / len(chances))

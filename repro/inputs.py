@@ -42,18 +42,18 @@ class SplitPlan:
     seeds: tuple[int, ...] = ()
 
 
-def plan_splits(protocol: Protocol, n_runs: int = 5) -> list[SplitPlan]:
+def plan_splits(protocol: Protocol, n_runs: int = 5, first: int = FIRST_SPLIT) -> list[SplitPlan]:
     """Return the splits of a protocol.
 
     - ``paper``: one split, the published one where there is one, else random with seed 0; `n_runs` seeds.
-    - ``repeated``: `n_runs` random 80/10/10 splits with seeds 11, 12, …; one run on each.
+    - ``repeated``: `n_runs` random 80/10/10 splits with seeds from `first` on; one run on each.
     - ``cv``: ten stratified folds; a ninth of the other nine is the validation set; one run on each.
     - ``scaffold``: one split of molecules by scaffold; `n_runs` seeds.
     """
     if protocol not in PROTOCOLS:
         raise GDLNNError(f"protocol: expected one of {', '.join(PROTOCOLS)}, got {protocol!r}")
     if protocol == "repeated":
-        return [SplitPlan(f"random-{i}", (i,)) for i in range(FIRST_SPLIT, FIRST_SPLIT + n_runs)]
+        return [SplitPlan(f"random-{i}", (i,)) for i in range(first, first + n_runs)]
     if protocol == "cv":
         return [SplitPlan(f"fold-{i}", (i,)) for i in range(N_FOLDS)]
     return [SplitPlan(protocol, tuple(range(n_runs)))]

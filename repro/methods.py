@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gdlnn.graphs import Schema
+    from gdlnn.graphs.splits import Split
     from gdlnn.mining.settings import Strategy
     from repro.cells import Configuration, RunConfig, Task
 
@@ -73,9 +74,14 @@ class Method:
         return [full[i] for i in np.sort(rng.permutation(len(full))[:limit])]
 
 
-def fit_model(method: Method, task: Task, config: RunConfig) -> tuple[Any, dict[str, float]]:
-    """Fit the model of a task on its training set; return it and the seconds of mining and fitting."""
-    (train, val, _), _ = load_split(task.dataset, task.protocol, task.split, config.data)
+def fit_model(
+    method: Method, task: Task, config: RunConfig, split: Split | None = None
+) -> tuple[Any, dict[str, float]]:
+    """Fit the model of a task on its training set; return it and the seconds of mining and fitting.
+
+    Without `split` it is the one that the task names.
+    """
+    train, val, _ = split or load_split(task.dataset, task.protocol, task.split, config.data)[0]
     model = method.make(task.configuration, task.seed, config.device)
     given, times = {}, {}
     if method.strategy is not None:
@@ -225,6 +231,7 @@ VARIANTS: dict[str, Method] = {
         _variant("no-pooled", "without pooled features", pooled=False),
         _variant("no-properties", "without properties", properties=False),
         _variant("no-calibration", "without calibration", head={"calibrate": False}),
+        _variant("counts", "counts of places for presence", activation="count"),
         _variant("with-mined", "with mined programs", mined=True),
     )
 }

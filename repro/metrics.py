@@ -19,17 +19,15 @@ class Overlap(NamedTuple):
     """How explanations agree with the truth, as means over the graphs that have one.
 
     E is the explanation, T the truth. Precision is ``|E ∩ T| / |E|``, 0 for an empty explanation. Recall is
-    ``|E ∩ T| / |T|``, Jaccard ``|E ∩ T| / |E ∪ T|``. `inside` is the share of explanations that are not empty
-    and lie in the truth. `auc` is the chance that a part of the truth scores above one outside, ties counting
-    half. `jaccard_at_size` is that of the parts with the largest scores, as many as the truth has.
+    ``|E ∩ T| / |T|``, Jaccard ``|E ∩ T| / |E ∪ T|``. `auc` is the chance that a part of the truth scores
+    above one outside, ties counting half. `jaccard_at_size` is that of the parts with the largest scores, as
+    many as the truth has.
     """
 
     precision: float
     recall: float
     jaccard: float
-    inside: float
     auc: float
-    n_graphs: int
     jaccard_at_size: float
 
 
@@ -58,15 +56,15 @@ def overlap(
         ranked = mask if scores is None else scores[index]
         at_size = jaccard_at_size(ranked, expected)
         precision = both / size if size else 0.0
-        rows.append((precision, both / expected.sum(), both / either, 0 < size == both, at_size))
+        rows.append((precision, both / expected.sum(), both / either, at_size))
         area = auc(ranked, expected)
         if not np.isnan(area):
             areas.append(area)
     if not rows:
         raise ExplanationError("overlap: no graph has a ground truth")
-    precision, recall, index_, inside, at_size = np.array(rows, dtype=np.float64).mean(axis=0).tolist()
+    precision, recall, index_, at_size = np.array(rows, dtype=np.float64).mean(axis=0).tolist()
     area = float(np.mean(areas)) if areas else float("nan")
-    return Overlap(precision, recall, index_, inside, area, len(rows), at_size)
+    return Overlap(precision, recall, index_, area, at_size)
 
 
 def auc(scores: npt.ArrayLike, truth: npt.ArrayLike) -> float:

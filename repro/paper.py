@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 (typer reads the annotations)
-from typing import Annotated
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gdlnn.datasets import resolve_dataset
 from gdlnn.errors import GDLNNError
-from gdlnn.model import GDLNNClassifier
 from repro import options as opt
-from repro.tuning import tune
+from repro.accuracy import best_of, compute_accuracy
+from repro.cells import Study, Task
+from repro.inputs import data_fingerprint
+from repro.methods import find_method, fit_model
+
+if TYPE_CHECKING:
+    from gdlnn.graphs.splits import Split
+
+RECIPE = "gdlnn-paper"
 
 
 def paper(
@@ -23,7 +32,8 @@ def paper(
         str, typer.Option(help="auto, paper, random, stratified, scaffold or column:NAME.")
     ] = "auto",
     seed: opt.Seed = 0,
-    jobs: Annotated[int, typer.Option("--jobs", help="Number of threads; -1 for all CPU cores.")] = -1,
+    out: opt.Out = Path("results"),
+    jobs: opt.Jobs = None,
 ) -> None:
     """Train as in the paper and save the model: ε, k and the learning rate are chosen on the validation set.
 
@@ -36,11 +46,34 @@ def paper(
     data = resolve_dataset(dataset, label=label, smiles=smiles, columns=columns, min_classes=2)
     if data.y is None:
         raise GDLNNError(f"{dataset} has no labels; name their column with --label")
-    train, val, test = data.split(split, seed)
-    found = tune(train, val, GDLNNClassifier.paper(random_state=seed, n_jobs=jobs), report=opt.report)
-    chosen = ", ".join(f"{name} {value}" for name, value in found.best_params.items())
-    typer.echo(f"chosen among {len(found.table)}: {chosen}")
-    if len(test):
-        typer.echo(f"test, {len(test)} graphs: accuracy {found.best_estimator.score(test):.4f}")
-    found.best_estimator.save(output)
+    parts = data.split(split, seed)
+    with Study("paper", opt.run_config(out, None, "cpu", jobs), opt.report) as study:
+        model = tune(study, dataset, parts, seed)
+    typer.echo(", ".join(f"{name} {value}" for name, value in model.choice_.items()))
+    if len(parts.test):
+        typer.echo(f"test, {len(parts.test)} graphs: accuracy {model.score(parts.test):.4f}")
+    model.save(output)
     typer.echo(f"{output.name}: written")
+
+
+def tune(study: Study, dataset: str, split: Split, seed: int = 0) -> Any:
+    """Choose ε, k and the learning rate by accuracy on the validation set, then by its loss.
+
+    Each combination is a cell of the study; programs are mined once for each ε. Return the best model,
+    fitted.
+    """
+    if not len(split.val):
+        raise GDLNNError("tune: expected at least one validation graph, got none")
+    method = find_method(RECIPE)
+    several = method.configurations("paper")
+    task = Task("trial", dataset, RECIPE, seed=seed, split="given", n_configurations=len(several))
+    task = replace(task, fingerprint="-".join(data_fingerprint(part) for part in split[:2]))
+    trials = [replace(task, configuration=one) for one in several]
+    scored = study.run(trials, partial(compute_accuracy, split=split))
+    if failed := [trial for trial in scored if trial["status"] != "ok"]:
+        raise GDLNNError(f"tune: {len(failed)} combination(s) failed: {failed[0]['reason']}")
+    best = best_of(task, scored)
+    model, _ = fit_model(method, best, study.config, split)
+    by = f"accuracy on {len(split.val)} validation graphs out of {len(scored)} combinations"
+    model.choice_ = {**best.configuration, "by": by}
+    return model

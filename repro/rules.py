@@ -10,23 +10,25 @@ from __future__ import annotations
 import atexit
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import pandas as pd
 import typer
 
-from gdlnn import GraphDataset, load_dataset
+from gdlnn import load_dataset
 from repro import options as opt
 from repro.cells import Study, Task
+from repro.explainers import EXPLAINERS, explain_network
+from repro.methods import find_method
 from repro.metrics import overlap
-from repro.planted import RULES, plant, renumbered
+from repro.planted import RULES, Planted, plant, renumbered
 from repro.tables import markdown, page, write_results
-from repro.truth_methods import DEFAULT, METHODS, TruthMethod, fit_model
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gdlnn import Graph, GraphDataset
     from repro.cells import Result, RunConfig
 
 OF_KNOWN = {"Mutagenicity": "NO2 or NH2", "BA-2Motifs": "a cycle or a house"}
@@ -42,32 +44,24 @@ COLUMNS = {
 AUC_AIM, JACCARD_AIM = 0.95, 0.75
 
 
-class Problem(NamedTuple):
-    """Graphs with a truth.
-
-    Attributes
-    ----------
-    name
-        The name on the command line.
-    train, val, test
-        The parts; ``node_masks`` of the test set is the truth.
-    wanted
-        For each test graph the prediction with which its explanation is scored.
-    misled
-        Which test graphs have a decoy that speaks for the other label, or None.
-    """
-
-    name: str
-    train: GraphDataset
-    val: GraphDataset
-    test: GraphDataset
-    wanted: Any
-    misled: Any = None
+NETWORK_GRAPHS, SUBGRAPHX_GRAPHS = 40, 5
+"""Graphs of each rule that explainers of GIN explain; SubgraphX takes ten seconds for each."""
+GIN = {"gradients": NETWORK_GRAPHS, "gnnexplainer": NETWORK_GRAPHS, "subgraphx": SUBGRAPHX_GRAPHS}
+GIN_OPTIONS = {"epochs": 100, "patience": 30}
+OURS = ("gdlnn", "gdlnn-linear", "gdlnn-scorecard")
+TITLES = {
+    **{name: find_method(name).title for name in OURS},
+    **{name: EXPLAINERS[name].title for name in GIN},
+    "random": "random nodes",
+    "heteroatoms": "all heteroatoms",
+}
+"""The methods in the order of the tables; the last two need no model."""
+DEFAULT = ("gdlnn", *GIN, "random", "heteroatoms")
 
 
 def rules(
     names: Annotated[str, typer.Option("--rules", help="Rules, separated by commas.")] = "all",
-    methods: Annotated[str, typer.Option(help=f"Some of {', '.join(METHODS)}.")] = ",".join(DEFAULT),
+    methods: Annotated[str, typer.Option(help=f"Some of {', '.join(TITLES)}.")] = ",".join(DEFAULT),
     graphs: Annotated[
         int | None, typer.Option(help="Most graphs that are scored for each rule; default all.")
     ] = None,
@@ -79,7 +73,7 @@ def rules(
 
     Example: python -m repro rules --rules made-ring --methods gdlnn,random --graphs 20
     """
-    chosen = opt.read_names("--methods", methods, list(METHODS))
+    chosen = opt.read_names("--methods", methods, list(TITLES))
     tasks = [
         Task("rules", rule, method, {"graphs": graphs}, seed)
         for rule in opt.read_names("--rules", names, [*RULES, *OF_KNOWN])
@@ -101,29 +95,33 @@ def applies(method: str, rule: str) -> bool:
 
 
 @lru_cache(maxsize=1)
-def load_problem(name: str, seed: int) -> Problem:
-    """Plant a rule, or take a dataset with a truth: the motifs, or NO2 and NH2 if predicted mutagenic."""
+def load_problem(name: str, seed: int) -> Planted:
+    """Plant a rule, or take a dataset with a truth."""
     if name in RULES:
         molecules = load_dataset("BBBP", download=False) if RULES[name].kind == "molecules" else None
-        train, val, test, misled = plant(RULES[name], seed, molecules)
-        return Problem(name, train, val, test, np.asarray(test.y), misled)
+        return plant(RULES[name], seed, molecules)
     train, val, test = load_dataset(name, download=False).split("paper", seed)
-    test = renumbered(test, seed)
-    wanted = np.asarray(test.y)
-    if name == "Mutagenicity":
-        assert test.schema is not None
-        wanted = next(label for label, title in test.schema.classes.items() if title == "mutagen")
-    return Problem(name, train, val, test, wanted)
+    return Planted(train, val, renumbered(test, seed))
+
+
+def wanted_label(name: str, test: GraphDataset) -> Any:
+    """Return the prediction with which explanations are scored: NO2 and NH2 explain only "mutagen"."""
+    if name != "Mutagenicity":
+        return test.y
+    assert test.schema is not None
+    return next(label for label, title in test.schema.classes.items() if title == "mutagen")
 
 
 # --- measuring --------------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=3)
-def fitted(rule: str, model: str, seed: int) -> Any:
-    """Return the model of a rule; methods that explain the same one share it."""
-    problem = load_problem(rule, seed)
-    return fit_model(model, problem.train, problem.val, seed)
+def fitted(rule: str, name: str, seed: int) -> Any:
+    """Return the model of a rule; explainers of GIN, which needs few epochs here, share it."""
+    train, val, *_ = load_problem(rule, seed)
+    method = find_method(name)
+    options = {**method.quick, **(GIN_OPTIONS if name == "gin" else {})}
+    return method.make(options, seed, "cpu").fit(train, validation=val)
 
 
 atexit.register(load_problem.cache_clear)  # as in `inputs.forget`
@@ -131,42 +129,65 @@ atexit.register(fitted.cache_clear)
 
 
 def compute_scores(task: Task, config: RunConfig) -> Result:  # noqa: ARG001
-    """Score a method that explains a model of a rule."""
-    method = METHODS[task.method]
-    model = None if method.model is None else fitted(task.dataset, method.model, task.seed)
-    problem = load_problem(task.dataset, task.seed)
-    return scored(problem, method, model, task.seed, task.configuration["graphs"])
-
-
-def scored(problem: Problem, method: TruthMethod, model: Any, seed: int, most: int | None) -> Result:
     """Return what a method reached, as in `COLUMNS`; what cannot be measured is left out."""
-    test = problem.test
+    rule, name, seed = task.dataset, task.method, task.seed
+    kind = name if name in OURS else "gin" if name in GIN else None
+    model = None if kind is None else fitted(rule, kind, seed)
+    test, misled = load_problem(rule, seed)[2:]
     # Without a model all graphs of the rule's class are scored.
     predicted = np.asarray(test.y if model is None else model.predict(test))
     marked = np.array([mask is not None and bool(mask.any()) for mask in test.node_masks or ()])
-    kept = np.flatnonzero(marked & (predicted == problem.wanted))
-    kept = kept[: min([limit for limit in (most, method.most) if limit is not None], default=None)]
+    kept = np.flatnonzero(marked & (predicted == wanted_label(rule, test)))
+    limits = (task.configuration["graphs"], GIN.get(name))
+    kept = kept[: min([limit for limit in limits if limit is not None], default=None)]
     row: Result = {"n_graphs": len(kept)}
     if model is not None:
         right = predicted == test.y
         row["accuracy"] = float(right.mean())
-        row["misled_accuracy"] = None if problem.misled is None else float(right[problem.misled].mean())
+        row["misled_accuracy"] = None if misled is None else float(right[misled].mean())
     if not len(kept):
         return row
     chosen = test.take(kept)
     truths = [np.asarray(mask) for mask in chosen.node_masks or ()]
-    given = method.explain(model, chosen.graphs, [int(truth.sum()) for truth in truths], seed)
-    scores = overlap(given.masks, truths, given.scores)
-    at_size = scores.jaccard_at_size if given.at_size is None else overlap(given.at_size, truths).jaccard
+    sizes = [int(truth.sum()) for truth in truths]
+    masks, node_scores = explanations(name, model, chosen.graphs, sizes, seed)
+    scores = overlap(masks, truths, node_scores)
     return {
         **row,
         "auc": scores.auc,
-        "at_size": at_size,
+        # Explainers of networks are asked for as many nodes as the truth has.
+        "at_size": scores.jaccard if name in GIN else scores.jaccard_at_size,
         "jaccard": scores.jaccard,
         "precision": scores.precision,
         "recall": scores.recall,
-        "nodes": float(np.mean([np.sum(mask) for mask in given.masks])),
+        "nodes": float(np.mean([np.sum(mask) for mask in masks])),
     }
+
+
+def explanations(
+    name: str, model: Any, graphs: Sequence[Graph], sizes: Sequence[int], seed: int
+) -> tuple[list[Any], list[Any]]:
+    """Return the nodes that a method gives for each graph, as masks, and the scores of all nodes."""
+    if name == "random":
+        rng = np.random.default_rng(seed)
+        scores = [rng.random(graph.n_nodes) for graph in graphs]
+        return [np.argsort(np.argsort(-s)) < size for s, size in zip(scores, sizes, strict=True)], scores
+    if name == "heteroatoms":
+        masks = [heteroatoms(graph) for graph in graphs]
+        return masks, [mask.astype(float) for mask in masks]
+    if name in GIN:
+        both = zip(graphs, sizes, strict=True)
+        found = [explain_network(name, model, graph, [size], seed, 3)[0][0] for graph, size in both]
+    else:
+        found = model.explain(list(graphs), random_state=seed)
+    return [e.node_mask for e in found], [e.node_scores for e in found]
+
+
+def heteroatoms(graph: Graph) -> Any:
+    """Return which atoms are neither carbon nor hydrogen."""
+    assert graph.schema is not None
+    names = [graph.schema.node[0].value_name(value) for value in graph.node_features[:, 0].tolist()]
+    return np.array([name not in ("C", "H") for name in names])
 
 
 # --- tables -----------------------------------------------------------------------------------------------
@@ -174,7 +195,7 @@ def scored(problem: Problem, method: TruthMethod, model: Any, seed: int, most: i
 
 def write_rules(out: Path | str, cells: Sequence[Result]) -> str:
     """Write ``rules.md`` and ``.csv`` of the cells there are; return the tables."""
-    order = [*RULES, *OF_KNOWN], list(METHODS)
+    order = [*RULES, *OF_KNOWN], list(TITLES)
     rows = sorted(
         (cell for cell in cells if cell["status"] == "ok"),
         key=lambda cell: (order[0].index(cell["dataset"]), order[1].index(cell["method"])),
@@ -191,7 +212,7 @@ def table(rows: Sequence[Result]) -> str:
         first = "" if row["dataset"] == before else row["dataset"]
         figures = [_cell(row, name) for name in COLUMNS]
         nodes = f"{row['nodes']:.1f}" if "nodes" in row else "–"
-        lines.append([first, METHODS[row["method"]].title, str(row["n_graphs"]), *figures, nodes])
+        lines.append([first, TITLES[row["method"]], str(row["n_graphs"]), *figures, nodes])
         before = row["dataset"]
     return markdown(["rule", "method", "graphs", *COLUMNS.values(), "nodes"], lines)
 
@@ -218,7 +239,7 @@ def _cell(row: Result | None, name: str) -> str:
 
 def _best_rival(rows: Sequence[Result], rule: str) -> Result | None:
     """Return GIN with the explainer that finds most of the truth."""
-    rivals = [row for row in rows if row["dataset"] == rule and METHODS[row["method"]].model == "gin"]
+    rivals = [row for row in rows if row["dataset"] == rule and row["method"] in GIN]
     return max(rivals, key=_at_size, default=None)
 
 
@@ -239,7 +260,7 @@ def aims(rows: Sequence[Result]) -> str:
         ahead = sum(_at_size(rival) < _at_size(row) for row, rival in pairs)
         against = f"; ahead of GIN with its best explainer on {ahead} of {len(pairs)}" if pairs else ""
         lines.append(
-            f"- {METHODS[name].title}: AUC ≥ {AUC_AIM} and Jaccard at size ≥ {JACCARD_AIM} on {reached} of "
+            f"- {TITLES[name]}: AUC ≥ {AUC_AIM} and Jaccard at size ≥ {JACCARD_AIM} on {reached} of "
             f"{len(own)} noiseless rules{against}."
         )
     return "\n".join(lines)

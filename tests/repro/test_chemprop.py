@@ -9,7 +9,8 @@ import pytest
 
 from gdlnn import make_ba_2motifs
 from repro import chemprop
-from repro.cells import RunConfig, Task, run_cell
+from repro.__main__ import main
+from repro.cells import read_cells
 from repro.inputs import TARGETS, target_rows
 
 FAKE = """
@@ -39,13 +40,15 @@ def test_a_cell_scores_the_predictions_of_the_test_set(
     table = pd.DataFrame({"smiles": ["C" * (i + 1) for i in range(30)], column: y})
     table.to_csv(tmp_path / "ESOL" / "ESOL.csv", index=False)
     monkeypatch.setattr(chemprop, "CALL", FAKE)
-    task = Task("chemprop", "ESOL", "chemprop", seed=11)
-
-    def compute(task: Task, config: RunConfig) -> dict[str, object]:
-        return chemprop.compute_chemprop(task, config, interpreter=sys.executable, version="2.2")
-
-    cell = run_cell(compute, task, RunConfig(str(tmp_path), str(tmp_path)))
-    assert cell["status"] == "ok", cell
+    monkeypatch.setattr(chemprop, "VERSION_CALL", "print('2.2')")
+    words = ["chemprop", "--datasets", "ESOL", "--runs", "1", "--python", sys.executable]
+    for _ in range(2):  # the second time, nothing is computed
+        with pytest.raises(SystemExit) as ended:
+            main([*words, "--data", str(tmp_path), "--out", str(tmp_path / "out")])
+        assert ended.value.code == 0
+    assert len((tmp_path / "out" / "chemprop.jsonl").read_text().splitlines()) == 1
+    (cell,) = read_cells(tmp_path / "out" / "chemprop.jsonl")
+    assert cell["chemprop"] == "2.2"
     assert cell["sizes"] == [24, 3, 3]
     train, test = target_rows(30, 11)
     held_out = np.random.default_rng(11).permutation(train)[:3]

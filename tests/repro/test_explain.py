@@ -178,6 +178,18 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "9 cell(s) failed" in capsys.readouterr().err
 
 
+def test_motifs_are_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    better = {"n_layers": 2, "epochs": 40, "hidden": 16}
+    monkeypatch.setitem(METHODS, "gin", replace(METHODS["gin"], fixed=better))
+    for is_computed in (True, False):
+        with pytest.raises(SystemExit):
+            main(["motifs", "--graphs", "100", "--sample", "0", "--jobs", "1", "--out", str(tmp_path)])
+        assert ("[1/" in capsys.readouterr().err) == is_computed
+        assert (tmp_path / "motifs.svg").read_text().count("Jaccard with the motif") == 6
+
+
 @pytest.mark.data
 def test_ground_truth_of_mutagenicity_follows_from_the_graphs(data_dir: Path) -> None:
     dataset = load_dataset("Mutagenicity", data_dir, download=False)[:800]
