@@ -8,7 +8,7 @@ import pandas
 import pytest
 from rdkit import Chem
 
-from gdlnn import GDLNNClassifier, Graph, GraphDataset, load_model
+from gdlnn import GDLNNClassifier, GDLNNRegressor, Graph, GraphDataset, load_model, load_smiles
 from gdlnn.errors import DatasetError, ExplanationError, ModelError
 from gdlnn.graphs import interop
 from gdlnn.graphs.molecules import MoleculeReader
@@ -173,6 +173,9 @@ def test_frames_keep_the_index_and_bad_rows_their_reason(model: GDLNNClassifier)
     for method in (model.predict, lambda X: model.predict_frame(X, on_error="raise")):
         with pytest.raises(ModelError, match="item 1: expected a SMILES"):
             method(column)
+    assert model.predict_frame(iter(column)).reason.tolist() == frame.reason.tolist()
+    with pytest.raises(ModelError, match="give one of the columns"):
+        model.predict_frame(pandas.DataFrame({"smiles": column}))
     with pytest.raises(ModelError, match="on_error: expected raise or skip"):
         model.predict_frame(column, on_error="ignore")  # type: ignore[arg-type]
 
@@ -186,6 +189,27 @@ def test_rows_without_a_label_and_bad_molecules_are_skipped(caplog: pytest.LogCa
     assert np.array_equal(model.predict_proba(SMILES), plain.predict_proba(SMILES))
     with pytest.raises(ModelError, match="item 36: expected a SMILES"):
         model.fit(given, labels)
+    with pytest.raises(ModelError, match="expected labels of one kind, got numbers and text"):
+        model.fit(SMILES, ["a", *LABELS[1:]])  # type: ignore[arg-type]
+    regressor = GDLNNRegressor(head="linear", verbose=False).fit(given, labels, on_error="skip")
+    assert len(regressor.training_.labels) == 36
+
+
+@pytest.mark.parametrize("form", ["Int64", "category", "iterator", "dataset"])
+def test_missing_labels_of_every_form_are_skipped(form: str, caplog: pytest.LogCaptureFixture) -> None:
+    holes = np.array([np.nan, *LABELS[1:]])
+    given: Any = iter(SMILES) if form == "iterator" else SMILES
+    labels: Any = holes
+    if form in ("Int64", "category"):
+        labels = pandas.Series([None, *LABELS[1:]], dtype=form)
+    elif form == "dataset":
+        read = load_smiles(pandas.DataFrame({"smiles": SMILES, "y": LABELS}), label="y")
+        given, labels = GraphDataset(read.graphs, holes, reading=read.reading), None
+    model = GDLNNClassifier(head="linear", verbose=False).fit(given, labels)
+    assert "skipped 1 of 36 rows: 1 without a label" in caplog.text
+    assert model.classes_.tolist() == [0, 1]
+    with pytest.raises(ModelError, match="item 0: expected a label"):
+        model.fit(SMILES, holes[:-1])  # labels are not moved to other rows
 
 
 def test_a_dataset_of_pyg_has_its_labels_and_one_nominal_feature() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.model.inputs import Conversion, as_labeled, is_alone, unreadable
+from gdlnn.model.inputs import Conversion, as_labeled, is_alone, listed, unreadable
 
 if TYPE_CHECKING:
     from gdlnn.graphs.molecules import MoleculeReader
@@ -129,6 +129,7 @@ class ProgramModel(OverGraphs):
 
     def _readable(self, X: GraphsLike, on_error: OnError) -> tuple[GraphsLike, dict[int, str]]:
         """Return the items that can be read, and why others cannot, by their position."""
+        X = listed(X)
         reasons = unreadable(X, Conversion.of_model(self), on_error)
         items = [X] if is_alone(X) else X
         return [item for i, item in enumerate(items) if i not in reasons] if reasons else X, reasons

@@ -175,7 +175,7 @@ class GDLNNClassifier(GDLNNEstimator, GraphClassifier):
         if many or (self.classes_.dtype.kind == "f" and (self.classes_ % 1).any()):
             raise ModelError(
                 f"fit: y: expected classes, got {len(self.classes_)} different numbers for {len(train)} "
-                f"graphs, such as {self.classes_[-1]:g}; predict numbers with GDLNNRegressor, or --target in a table"
+                f"graphs, such as {self.classes_[-1]:g}; predict numbers with GDLNNRegressor (or --target)"
             )
         if len(self.classes_) < 2:
             raise ModelError(f"fit: y: expected at least two classes, got {self.classes_.tolist()}")

@@ -73,10 +73,10 @@ class Conversion:
             return from_pyg(item, directed=self.directed, schema=self.schema)
         if _is_networkx(item):
             return self._from_networkx(item)
-        if item is None or item != item:  # NaN, as pandas has it in a column
-            raise GraphError(f"expected {ACCEPTED}, got a missing value ({kind}); remove these rows")
-        if kind == "DataFrame":
+        if _is_frame(item):
             raise GraphError("expected a column of molecules, got a DataFrame; give one of its columns")
+        if is_missing(item):
+            raise GraphError(f"expected {ACCEPTED}, got a missing value ({kind}); remove these rows")
         raise GraphError(f"expected a Graph, got {kind}; {ACCEPTED} will do")
 
     def _molecule(self, read: tuple[Any, str], text: str | None, kind: str) -> Graph:
@@ -99,6 +99,10 @@ class Conversion:
 def is_alone(item: Any) -> bool:
     """Say whether something is one graph or molecule, not several."""
     return isinstance(item, Graph | str) or _is_molecule(item) or _is_pyg(item) or _is_networkx(item)
+
+
+def _is_frame(item: Any) -> bool:
+    return type(item).__name__ == "DataFrame"
 
 
 def _is_molecule(item: Any) -> bool:
@@ -127,21 +131,21 @@ def as_graphs(
     if isinstance(graphs, Graph) or (convert is not None and is_alone(graphs)):
         graphs = [graphs]
     try:
-        listed = list(graphs)
+        found = list(graphs)
     except TypeError:
         kind = type(graphs).__name__
         expected = "a Graph, a list of graphs or a GraphDataset"
         raise error(f"{what}: expected {expected}, got {kind}") from None
-    for index, item in enumerate(listed):
-        table = type(graphs).__name__ == "DataFrame"  # its items are the names of its columns
+    table = _is_frame(graphs)  # its items are the names of its columns
+    for index, item in enumerate(found):
         if (convert is None or table) and not isinstance(item, Graph):
             column = "; give one of the columns" if table else ""
             raise error(f"{what}: item {index}: expected a Graph, got {type(item).__name__}{column}")
         try:
-            listed[index] = item if convert is None else convert.graph(item)
+            found[index] = item if convert is None else convert.graph(item)
         except GraphError as problem:
             raise error(f"{what}: item {index}: {problem}") from problem
-    return listed
+    return found
 
 
 def as_labeled(
@@ -149,25 +153,23 @@ def as_labeled(
 ) -> GraphDataset:
     """Return graphs and labels as a dataset; without `y` the labels are those of the dataset."""
     convert = convert or Conversion()
-    if isinstance(graphs, Iterator):
-        graphs = list(graphs)
-    graphs = _of_one_kind(graphs, convert)
-    listed = as_graphs(graphs, f"{what}: graphs", convert=convert)
+    graphs = _of_one_kind(listed(graphs), convert)
+    found = as_graphs(graphs, f"{what}: graphs", convert=convert)
     dataset = graphs if isinstance(graphs, GraphDataset) else None
     if y is None:
         if dataset is None or dataset.y is None:
             raise ModelError(f"{what}: expected labels (y), or a GraphDataset that has them, got none")
         return dataset
     labels = _labels(y, what)
-    if labels.ndim != 1 or len(labels) != len(listed):
-        raise ModelError(f"{what}: y: expected {len(listed)} labels, one per graph, got shape {labels.shape}")
+    if labels.ndim != 1 or len(labels) != len(found):
+        raise ModelError(f"{what}: y: expected {len(found)} labels, one per graph, got shape {labels.shape}")
     if dataset is None:
-        molecules = bool(listed) and listed[0].schema is not None and listed[0].schema.domain == "molecule"
+        molecules = bool(found) and found[0].schema is not None and found[0].schema.domain == "molecule"
         given = [graphs] if is_alone(graphs) else list(graphs)
         own = molecules and not any(isinstance(item, Graph) for item in given)
         dataset = GraphDataset((), reading=convert.reading if own else None)
     try:
-        return GraphDataset(listed, labels, dataset.schema, dataset.name, reading=dataset.reading)
+        return GraphDataset(found, labels, dataset.schema, dataset.name, reading=dataset.reading)
     except GraphError as error:
         raise ModelError(f"{what}: {error}") from error
 
@@ -190,33 +192,49 @@ def usable_rows(
     Skipped rows are counted in a warning. With `on_error` "raise" a graph that cannot be read is left in, for
     the error that names it.
     """
-    if y is None or is_alone(X):
+    X = listed(X)
+    labels = np.asarray(X.y if y is None and isinstance(X, GraphDataset) else y, dtype=object)
+    if (
+        is_alone(X) or not hasattr(X, "__len__") or labels.shape != (len(X),)
+    ):  # `as_labeled` says what is wrong
         return X, y, weights
-    items, labels = list(X), list(np.asarray(y, dtype=object))
-    no_label = [i for i, label in enumerate(labels) if label is None or label != label]  # NaN
-    bad = set(unreadable(X, Conversion(), on_error)) - set(no_label)
+    no_label = {i for i, label in enumerate(labels) if is_missing(label)}
+    bad = unreadable(X, Conversion(), on_error).keys() - no_label
     if not no_label and not bad:
         return X, y, weights
     logger.warning(
         "fit: skipped %d of %d rows: %d without a label, %d that cannot be read",
-        *(len(no_label) + len(bad), len(items), len(no_label), len(bad)),
+        *(len(no_label) + len(bad), len(X), len(no_label), len(bad)),
     )
-    kept = [i for i in range(len(items)) if i not in bad and i not in no_label and i < len(labels)]
-    rows = X.take(kept) if isinstance(X, GraphDataset) else [items[i] for i in kept]
+    kept = [i for i in range(len(X)) if i not in bad and i not in no_label]
     shares = None if weights is None else np.asarray(weights)
-    if shares is not None and shares.shape == (len(items),):
+    if shares is not None and shares.shape == (len(X),):
         shares = shares[kept]
-    found = np.array([labels[i] for i in kept])
+    found = np.array(labels[kept].tolist())
     if found.dtype.kind == "f" and (found == np.floor(found)).all():  # pandas has holes in numbers only
         found = found.astype(np.int64)
-    return rows, found, shares
+    if isinstance(X, GraphDataset):
+        return X.take(kept).with_y(found), None, shares
+    items = list(X)
+    return [items[i] for i in kept], found, shares
+
+
+def listed(X: GraphsLike) -> GraphsLike:
+    """Return what can be iterated once as a list."""
+    return list(X) if isinstance(X, Iterator) else X
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN, or the NA of pandas."""
+    nan = isinstance(value, float | np.floating) and value != value
+    return value is None or nan or type(value).__name__ == "NAType"
 
 
 def unreadable(X: GraphsLike, convert: Conversion, on_error: OnError) -> dict[int, str]:
     """Return why items cannot be read, by their position; nothing with `on_error` "raise"."""
     if on_error not in get_args(OnError):
         raise ModelError(f"on_error: expected {' or '.join(get_args(OnError))}, got {on_error!r}")
-    if on_error == "raise" or isinstance(X, GraphDataset):
+    if on_error == "raise" or isinstance(X, GraphDataset) or _is_frame(X):
         return {}
     reasons = {}
     for index, item in enumerate([X] if is_alone(X) else X):
@@ -229,12 +247,14 @@ def unreadable(X: GraphsLike, convert: Conversion, on_error: OnError) -> dict[in
 
 def _labels(y: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
     """Return labels as an array; words of a pandas column, which come as objects, as text."""
-    labels = np.asarray(y)
+    labels = np.asarray(
+        y, dtype=object if isinstance(y, list | tuple) else None
+    )  # NumPy makes text of 1 and "a"
     if labels.dtype.kind not in "Of" or labels.ndim != 1:
         return labels
     values = labels.tolist()
     for index, value in enumerate(values):
-        if value is None or value != value:  # NaN, as pandas marks a hole
+        if is_missing(value):
             raise ModelError(f"{what}: y: item {index}: expected a label, got {value}; remove these rows")
     return np.array(values) if labels.dtype.kind == "O" and len(set(map(type, values))) == 1 else labels
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gdlnn.errors import ModelError
 from gdlnn.model.base import RegressorMixin
 from gdlnn.model.estimator import GDLNNEstimator, first_equal
-from gdlnn.model.inputs import Conversion, GraphsLike, as_labeled, as_weights
+from gdlnn.model.inputs import Conversion, GraphsLike, OnError, as_labeled, as_weights, usable_rows
 from gdlnn.model.regression import LinearSum, RidgeForestHead, RidgeHead, ShortTableHead
 from gdlnn.model.representation import HalfWidth, ValueRepresentation
 from gdlnn.model.vocabulary import Neighborhoods, make_sources
@@ -62,17 +62,18 @@ class GDLNNRegressor(RegressorMixin, GDLNNEstimator):
     unit: str = ""
 
     def fit(
-        self, X: GraphsLike, y: npt.ArrayLike | None = None, *, sample_weight: npt.ArrayLike | None = None
+        self,
+        X: GraphsLike,
+        y: npt.ArrayLike | None = None,
+        *,
+        sample_weight: npt.ArrayLike | None = None,
+        on_error: OnError = "raise",
     ) -> Self:
         """Find programs, count their places and train the head.
 
-        Parameters
-        ----------
-        X, y
-            Graphs and values; without `y` those of the dataset.
-        sample_weight
-            The weight of each graph when the head is trained; not used for finding programs.
+        Parameters are those of `GDLNNClassifier.fit`; rows without a value are skipped with a warning.
         """
+        X, y, sample_weight = usable_rows(X, y, sample_weight, on_error)
         train = _with_values(as_labeled(X, y))
         weights = as_weights(sample_weight, len(train))
         if len(train) < 2:
