@@ -127,6 +127,9 @@ class MLPHead(Head):
         rows, since choices made on fewer are noise.
     batch_size
         Rows of one training step.
+    average_weights
+        Whether the weights of the later half of the epochs are averaged, which evens out the noise of the
+        last steps; not with early stopping.
     ensemble_size
         Number of perceptrons, each with its own seed, whose probabilities are averaged.
     class_weight
@@ -155,6 +158,7 @@ class MLPHead(Head):
     patience: int = 30
     early_stopping: bool | Literal["auto"] = "auto"
     batch_size: int = 128
+    average_weights: bool = False
     ensemble_size: int = 1
     class_weight: Literal["balanced"] | Mapping[Any, float] | None = None
     random_state: int | None = None

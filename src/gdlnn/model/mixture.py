@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 
 FOREST_SHARE = 0.5
 """Weight of the forest in the mean of probabilities."""
+WIDTH, EPOCHS = 32, 40
+"""Hidden units of a perceptron and passes over the training rows.
+
+Twice as many perceptrons of half the width, with averaged weights, train in half the time of wider ones and
+agree more with those of another seed.
+"""
 FEWEST_PER_CLASS = 8
 """With fewer held-out rows of some class, nothing is calibrated."""
 MOST_DENSE = 100_000_000
@@ -73,7 +79,7 @@ class MixtureHead(Head):
         and in models read from a file.
     """
 
-    n_perceptrons: int = 4
+    n_perceptrons: int = 8
     n_trees: int = 300
     calibrate: bool = True
     class_weight: Literal["balanced"] | Mapping[Any, float] | None = None
@@ -149,6 +155,9 @@ class MixtureHead(Head):
     def _train(self, rows: csr_array, codes: IntArray, row_weights: FloatArray) -> None:
         """Train the perceptrons, each with its own weights of rows."""
         head = MLPHead(
+            hidden=(WIDTH,),
+            epochs=EPOCHS,
+            average_weights=True,
             ensemble_size=self.n_perceptrons,
             class_weight=self.weights_by_code(),
             random_state=self.random_state or 0,

@@ -260,12 +260,15 @@ def _train(
     # that fit the training graphs perfectly, long before it has learnt which of them to trust.
     best = [(-1.0, 0.0)] * head.ensemble_size
     since = [0] * head.ensemble_size
+    averaged_from = head.epochs // 2 if head.average_weights else head.epochs
     for epoch in range(1, head.epochs + 1):
         losses = _epoch(head, stack, optimizer, train, weights, generator)
         rows = [{"member": i, "epoch": epoch, "loss": loss} for i, loss in enumerate(losses)]
         history += rows
         stage_done(epoch, head.epochs)
         if val is None:
+            for state, parameter in zip(best_states, parameters, strict=True):
+                state.lerp_(parameter.detach(), 1 / max(1, epoch - averaged_from))
             continue
         for i, (loss, accuracy) in enumerate(_evaluate(stack, val, weights)):
             rows[i] |= {"val_loss": loss, "val_accuracy": accuracy}
@@ -276,7 +279,7 @@ def _train(
                     state[:, i] = parameter.detach()[:, i]
         if min(since) >= head.patience:
             break
-    return stack.unstacked(best_states if val is not None else [p.detach() for p in parameters]), history
+    return stack.unstacked(best_states), history
 
 
 def _losses(logits: torch.Tensor, y: torch.Tensor, weights: torch.Tensor | None) -> torch.Tensor:
