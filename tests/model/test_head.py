@@ -20,7 +20,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def single(**options: Any) -> MLPHead:
-    """Return one perceptron without input dropout or soft labels, which stops early wherever it can."""
+    """Return one perceptron without input dropout, which stops early wherever it can."""
     given = {"input_dropout": 0.0, "ensemble_size": 1, "early_stopping": True}
     return MLPHead(**{"epochs": 100, **given, **options})
 
@@ -56,6 +56,16 @@ def test_equal_seeds_give_equal_bits_whatever_the_threads(
     np.testing.assert_array_equal(one, two)
     other = single(epochs=5, ensemble_size=3, input_dropout=0.3, random_state=5).fit(*data)
     assert not np.array_equal(other.predict_proba(data[0]), one)
+
+
+def test_averaged_weights_are_the_mean_over_the_later_half_of_the_epochs(
+    data: tuple[FloatArray, npt.NDArray[Any]],
+) -> None:
+    third, fourth = (single(epochs=epochs).fit(*data).tensors_ for epochs in (3, 4))
+    averaged = single(epochs=4, average_weights=True).fit(*data).tensors_
+    assert not np.allclose(third["members.0.layers.0.weight"], fourth["members.0.layers.0.weight"])
+    for name, weights in averaged.items():
+        np.testing.assert_allclose(weights, (third[name] + fourth[name]) / 2, atol=1e-6)
 
 
 def test_sparse_features_are_trained_on_as_they_are() -> None:
