@@ -184,7 +184,7 @@ def _download(source: Source, url: str, folder: Path) -> None:
         raise DownloadError(
             f"dataset {source.name}: {url} cannot be downloaded: {reason}. To work offline, put "
             f"{source.files_in_words()} into a folder {source.name} inside the folder named by GDLNN_DATA"
-        ) from error
+        ) from None  # three exceptions of other libraries, sixty lines long
     except ValueError as error:
         raise DatasetError(f"{source.file}: its SHA-256 is not the published one") from error
 

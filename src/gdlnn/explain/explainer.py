@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdlnn.errors import ExplanationError
-from gdlnn.explain.contribution import contributions_of, extreme_nodes, score_nodes
+from gdlnn.explain.contribution import contributions_of
 from gdlnn.explain.explanation import (
     LEAST_SHOWN,
     Contributions,
@@ -23,6 +23,7 @@ from gdlnn.explain.explanation import (
     plain,
 )
 from gdlnn.explain.lime_shap import Context, KernelShap, Lime
+from gdlnn.explain.node_scores import extreme_nodes, score_nodes
 from gdlnn.explain.places import connected_parts, find_places, induced_program, sorted_places
 from gdlnn.explain.subgraph import shrink
 from gdlnn.explain.words import what_it_contains
@@ -38,7 +39,8 @@ from gdlnn.model.representation import Representation, ValueRepresentation
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gdlnn.explain.contribution import Attribution, Scored
+    from gdlnn.explain.contribution import Attribution
+    from gdlnn.explain.node_scores import Scored
     from gdlnn.explain.places import Place
     from gdlnn.gdl.program import Program
     from gdlnn.model.quantities import Extreme

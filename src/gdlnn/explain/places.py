@@ -118,4 +118,4 @@ def induced_program(graph: Graph, nodes: Sequence[int]) -> Program:
         for i, (u, v) in enumerate(graph.edges.tolist())
         if u in names and v in names
     )
-    return Program(described, edges)
+    return Program._trusted(described, edges)

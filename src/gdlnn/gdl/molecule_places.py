@@ -8,29 +8,30 @@ is written.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from gdlnn.gdl.groups import MOST_PLACES, Group, groups
 from gdlnn.gdl.text import number_word, with_article
-from gdlnn.graphs.molecules import chem, graph_molecule
+from gdlnn.graphs.molecules import ELEMENTS, chem, graph_molecule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from gdlnn.graphs import Graph, Schema
 
+IntArray = npt.NDArray[np.int64]
 MOST_WORDS = 6
 CHAIN = "alkyl chain"
 _PURPOSE = "naming places of molecules"
 # More detail than the name of a place needs; methyl and ethyl are found among the chains.
 _NOT_FOR_PLACES = re.compile("phenyl|^methyl |^ethyl |^aromatic ring carbonyl|^terminal")
 _NOUN = re.compile(r"(?<!o)(?<!yl)(?<!oxy) group$")  # "a nitro group" and "a methoxy group", but "an amide"
-_SMALL_GROUP, _LEAST_OF_GROUP = (
-    4,
-    0.3,
-)  # atoms of a group that is taken whole, and the share that must be there
+_SMALL_GROUP = 4  # most atoms of a group that is taken whole
+_LEAST_OF_GROUP = 0.3  # the share of them that must be there
 _HALOGENS = ("fluorine", "chlorine", "bromine", "iodine")
 _PARTLY = 0.5  # the weight of an atom next to a group, and of one in a group of which others are missing
 
@@ -127,15 +128,26 @@ def completed_groups(graph: Graph, nodes: Iterable[int], schema: Schema) -> froz
 
 
 @cache
-def _screened_groups() -> tuple[tuple[Group, Counter[int]], ...]:
-    """Return the groups that name places, each with the elements other than carbon that it needs."""
-    found = []
-    for group in groups():
-        atoms = [atom for atom in group.query.GetAtoms() if "," not in atom.GetSmarts()]
-        needed = Counter(atom.GetAtomicNum() for atom in atoms if atom.GetAtomicNum() not in (0, 6))
-        if not _NOT_FOR_PLACES.search(group.name):
-            found.append((group, needed))
-    return tuple(found)
+def _screened_groups() -> tuple[list[Group], IntArray]:
+    """Return the groups that name places, and what a molecule needs for each, see `_counts`."""
+    found = [group for group in groups() if not _NOT_FOR_PLACES.search(group.name)]
+    atoms = (
+        [atom for atom in group.query.GetAtoms() if not {",", "!"} & set(atom.GetSmarts())] for group in found
+    )
+    return found, np.array([_counts(group.query, own) for group, own in zip(found, atoms, strict=True)])
+
+
+def _counts(molecule: Any, atoms: Iterable[Any]) -> IntArray:
+    """Count atoms of each element, then aromatic atoms and rings: what has fewer does not contain a group."""
+    listed = [(atom.GetAtomicNum(), atom.GetIsAromatic()) for atom in atoms]
+    found = np.bincount([element for element, _ in listed], minlength=len(ELEMENTS) + 3)
+    found[0] = 0  # any atom
+    pieces = len(chem(_PURPOSE).GetMolFrags(molecule))
+    found[-2:] = (
+        sum(aromatic for _, aromatic in listed),
+        molecule.GetNumBonds() - molecule.GetNumAtoms() + pieces,
+    )
+    return found
 
 
 @lru_cache(maxsize=256)
@@ -151,10 +163,9 @@ def _parts(graph: Graph, schema: Schema) -> tuple[Any, tuple[Part, ...]]:
         rdkit.SetAromaticity(molecule)  # bonds may be written as alternating single and double ones
     found: list[Part] = []
     taken: frozenset[int] = frozenset()
-    elements = Counter(atom.GetAtomicNum() for atom in molecule.GetAtoms())
-    for group, needed in _screened_groups():
-        if not needed <= elements:
-            continue
+    known_groups, needed = _screened_groups()
+    for at in np.flatnonzero((needed <= _counts(molecule, molecule.GetAtoms())).all(axis=1)):
+        group = known_groups[at]
         near: dict[frozenset[int], frozenset[int]] = {}
         for match in molecule.GetSubstructMatches(group.query, maxMatches=MOST_PLACES):
             own = frozenset(match[i] for i in group.own)

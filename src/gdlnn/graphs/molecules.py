@@ -408,6 +408,7 @@ def _without_hydrogens(molecule: Any) -> Any:
         raise GraphError(f"RDKit cannot sanitise this molecule: {error}") from error
 
 
+_MOST_KNOWN_ATOMS = 4096
 _OF_ATOMS = ("atom", "charge", "hydrogens", "radicals", "aromatic")
 
 
@@ -430,6 +431,12 @@ def _atom(rd: Any, schema: Schema, values: Mapping[str, float]) -> Any:
     return atom
 
 
+@lru_cache(maxsize=8)
+def _known_atoms(schema: Schema) -> dict[tuple[float, ...], Any]:  # noqa: ARG001 - the key of the cache
+    """Return the atoms of a schema that were made before, by the values of their features."""
+    return {}
+
+
 def graph_molecule(graph: Graph, schema: Schema | None = None) -> Any:
     """Build the RDKit molecule of a graph whose schema names the atoms (and, where it does, the bonds).
 
@@ -443,7 +450,9 @@ def graph_molecule(graph: Graph, schema: Schema | None = None) -> Any:
         raise GraphError("expected the graph of a molecule, whose schema names the atoms")
     bond_at = next((i for i, f in enumerate(schema.edge) if f.name == "bond"), None)
     molecule = rd.RWMol()
-    atoms: dict[tuple[float, ...], Any] = {}  # RDKit copies an atom that is added
+    atoms = _known_atoms(schema)  # RDKit copies an atom that is added
+    if len(atoms) > _MOST_KNOWN_ATOMS:
+        atoms.clear()
     for row in graph.node_features.tolist():
         values = tuple(row[i] for i in columns.values())
         if values not in atoms:

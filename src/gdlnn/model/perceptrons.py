@@ -6,12 +6,12 @@ Predicting and explaining need no torch, which takes longer to import than a tab
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
-from scipy.special import softmax
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Layer = tuple[npt.NDArray[Any], npt.NDArray[Any]]
-POINTS, SHARES = np.polynomial.legendre.leggauss(3)
+POINTS, SHARES = np.polynomial.legendre.leggauss(6)
 """Points of each smooth part of a path at which gradients are taken, from -1 to 1, and their weights."""
 LARGEST_ERROR = 1e-6
 """Error of the sum of contributions, as a probability, above which the parts are halved."""
@@ -89,17 +89,22 @@ class Perceptrons:
 
     def probabilities(self, X: FloatArray) -> FloatArray:
         """Return the probabilities of every member, members × rows × classes."""
-        return np.asarray(softmax(self.sharpness * self.logits(X), axis=2))
+        return _softmax(self.sharpness * self.logits(X))
 
     def logits(self, X: Any) -> FloatArray:
         """Return members × rows × classes, before calibration."""
         return self._rest(self._first(X) + self.biases[0])[-1]
 
+    @cached_property
+    def _inputs(self) -> FloatArray:
+        """The weights of the first layer, inputs × (members × outputs), those of an input in one piece."""
+        return np.ascontiguousarray(self.weights[0].swapaxes(0, 1).reshape(self.n_features, -1))
+
     def _first(self, X: Any) -> FloatArray:
         """Return the products of the first layer: of thousands of programs few match a graph."""
         if isinstance(X, np.ndarray) and len(X) == 1:
             columns = np.flatnonzero(X[0])
-            return np.asarray(X[:, columns] @ self.weights[0][:, columns])
+            return np.asarray(X[0, columns] @ self._inputs[columns]).reshape(len(self.weights[0]), 1, -1)
         rows = csr_array(X)
         return np.stack([rows @ weight for weight in self.weights[0]])
 
@@ -119,62 +124,86 @@ class Perceptrons:
         The first layer is linear, so that the line is one of its outputs too, and gradients there are enough.
         The sum misses at most `LARGEST_ERROR` of the change in probability, as a rule.
         """
-        steps = X - baseline
+        steps, members = X - baseline, np.arange(len(self.weights[0]))
         start = self._first(baseline[None])[:, 0] + self.biases[0][:, 0]
         weights = np.zeros_like(steps)
         for row, target in enumerate(wanted.tolist()):
             columns = np.flatnonzero(steps[row])
-            first = self.weights[0][:, columns]
-            change = (steps[row : row + 1, columns] @ first)[:, 0]
-            ends = softmax(
-                self.sharpness * self._rest((start + np.stack([0 * change, change])).swapaxes(0, 1))[-1],
-                axis=2,
+            first = self._inputs[columns]
+            change = (steps[row, columns] @ first).reshape(start.shape)
+            before, after = (
+                _softmax(self.sharpness * self._along(start, change, members, np.full(len(members), at))[-1])
+                for at in (0.0, 1.0)
             )
-            whole = float(np.diff(ends[:, :, target].mean(axis=0))[0])
-            cuts = self._kinks(start, change)
+            whole = float((after - before)[:, target].mean())
+            parts = self._smooth_parts(start, change)
             for _ in range(MOST_HALVINGS + 1):
-                gradient = self._mean_gradient(start, change, target, cuts)
-                found = steps[row, columns] * sum(
-                    layer @ part for layer, part in zip(first, gradient, strict=True)
-                )
+                gradient = self._mean_gradient(start, change, target, *parts)
+                found = steps[row, columns] * (first @ gradient.reshape(-1))
                 if abs(whole - found.sum()) <= LARGEST_ERROR:
                     break
-                cuts = np.sort(np.concatenate([cuts, (cuts[1:] + cuts[:-1]) / 2]))
+                owner, lower, upper = parts
+                middle = (lower + upper) / 2
+                halves = np.stack([lower, middle], axis=1), np.stack([middle, upper], axis=1)
+                parts = np.repeat(owner, 2), halves[0].reshape(-1), halves[1].reshape(-1)
             weights[row, columns] = found
         return weights
 
-    def _kinks(self, start: FloatArray, change: FloatArray) -> FloatArray:
-        """Return from 0 to 1 the shares of a line where a hidden unit begins or ends to act.
+    def _along(
+        self, start: FloatArray, change: FloatArray, members: IntArray, at: FloatArray
+    ) -> list[FloatArray]:
+        """Return the outputs of all layers of members, each at a share of the line of its first outputs."""
+        outputs = [start[members] + at[:, None] * change[members]]
+        for weight, bias in zip(self.weights[1:], self.biases[1:], strict=True):
+            hidden = np.maximum(outputs[-1], 0)[:, None]
+            outputs.append((hidden @ weight[members] + bias[members])[:, 0])
+        return outputs
 
-        Between two of them the probability is smooth. Between those of one layer, the outputs of the next are
-        linear, so that they change their sign at most once.
+    def _smooth_parts(self, start: FloatArray, change: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Cut the line of each member where a hidden unit begins or ends to act; between, it is smooth.
+
+        Between the cuts of one layer, the outputs of the next are linear, so that they change their sign at
+        most once. Returned are the member of each part, and from where to where it goes, from 0 to 1.
         """
-        cuts = np.array([0.0, 1.0])
+        owner = np.arange(len(start))
+        lower, upper = np.zeros(len(start)), np.ones(len(start))
         for level in range(len(self.weights) - 1):
-            outputs = self._rest(start[:, None] + cuts[:, None] * change[:, None])[level]
-            before, after = outputs[:, :-1], outputs[:, 1:]
-            crossed = before * after < 0
-            shares = np.divide(before, before - after, out=np.zeros_like(before), where=crossed)
-            places = cuts[:-1, None] + np.diff(cuts)[:, None] * shares
-            cuts = np.unique(np.concatenate([cuts, places[crossed]]))
-        return cuts
+            before = self._along(start, change, owner, lower)[level]
+            after = self._along(start, change, owner, upper)[level]
+            part, unit = np.nonzero(before * after < 0)
+            share = before[part, unit] / (before[part, unit] - after[part, unit])
+            cuts = lower[part] + (upper - lower)[part] * share
+            order = np.lexsort(
+                (at := np.concatenate([lower, cuts]), whose := np.concatenate([owner, owner[part]]))
+            )
+            owner, lower = whose[order], at[order]
+            upper = np.append(lower[1:], 1.0)
+            upper[np.append(owner[1:] != owner[:-1], True)] = 1.0
+        return owner, lower, upper
 
     def _mean_gradient(
-        self, start: FloatArray, change: FloatArray, target: int, cuts: FloatArray
+        self,
+        start: FloatArray,
+        change: FloatArray,
+        target: int,
+        owner: IntArray,
+        lower: FloatArray,
+        upper: FloatArray,
     ) -> FloatArray:
         """Return the mean gradient of a probability over a line of first outputs, members × outputs."""
-        middles, halves = (cuts[1:] + cuts[:-1]) / 2, np.diff(cuts) / 2
-        at = (middles[:, None] + halves[:, None] * POINTS).reshape(-1)
-        of_point = (halves[:, None] * SHARES).reshape(-1)
-        outputs = self._rest(start[:, None] + at[:, None] * change[:, None])
-        chances = softmax(self.sharpness * outputs[-1], axis=2)
-        own = chances[:, :, target, None]
+        halves = (upper - lower)[:, None] / 2
+        at, share = (lower[:, None] + halves * (1 + POINTS)).reshape(-1), (halves * SHARES).reshape(-1)
+        members = np.repeat(owner, len(POINTS))
+        outputs = self._along(start, change, members, at)
+        chances = _softmax(self.sharpness * outputs[-1])
+        own = chances[:, target, None]
         gradient = -chances * own
-        gradient[:, :, target] += own[:, :, 0]
-        gradient *= of_point[:, None] * self.sharpness / len(start)
+        gradient[:, target] += own[:, 0]
+        gradient *= share[:, None] * self.sharpness / len(start)
         for weight, before in zip(reversed(self.weights[1:]), reversed(outputs[:-1]), strict=True):
-            gradient = (gradient @ weight.swapaxes(1, 2)) * (before > 0)
-        return np.asarray(gradient.sum(axis=1))
+            gradient = (weight[members] @ gradient[:, :, None])[:, :, 0] * (before > 0)
+        first = np.searchsorted(members, np.arange(len(start)))
+        return np.asarray(np.add.reduceat(gradient, first))
 
 
 _NAMES = ("weight", "bias")
@@ -195,6 +224,12 @@ def member_layers(tensors: Mapping[str, npt.NDArray[Any]]) -> list[list[Layer]]:
             layers.append((tensors[names[0]], tensors[names[1]]))
         members.append(layers)
     return members
+
+
+def _softmax(logits: FloatArray) -> FloatArray:
+    """Return the probabilities of logits over the last axis; for a few rows SciPy's takes far longer."""
+    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
 
 
 def _stored(values: FloatArray) -> FloatArray:
