@@ -14,7 +14,7 @@ from repro.cells import Study
 from repro.statistics import OURS
 
 FIRST_SPLIT = 301
-HEADS = ("gdlnn-linear", "gdlnn-scorecard", "ablation-no-forest", "ablation-no-perceptrons")
+HEADS = ("gdlnn-linear", "gdlnn-scorecard", "ablation-no-linear", "ablation-mlp")
 INPUTS = ("ablation-no-pooled", "ablation-counts")
 
 

@@ -204,17 +204,17 @@ METHODS: dict[str, Method] = {
 
 
 def ablated_classifier(
-    *, levels: Sequence[str] = ("full", "coarse"), mined: bool = False, head: Any = None, **others: Any
+    *, levels: Sequence[str] = ("full", "coarse"), mined: bool = False, **others: Any
 ) -> Any:
     """Return the classifier of a variant; without changes, the default.
 
-    `levels` are those of neighborhoods, `mined` adds mined programs, `head` has parameters of a
-    `MixtureHead`, `others` are those of `GDLNNClassifier`.
+    `levels` are those of neighborhoods, `mined` adds mined programs, `others` are parameters of
+    `GDLNNClassifier`.
     """
     from gdlnn.model import GDLNNClassifier, Mined, MixtureHead, Neighborhoods
 
     sources: list[Any] = [Neighborhoods(levels=tuple(levels)), *([Mined()] if mined else [])]
-    return GDLNNClassifier(sources, MixtureHead(**(head or {})), **others)
+    return _with_options(GDLNNClassifier(sources, MixtureHead()), others)
 
 
 def _variant(name: str, title: str, **changes: Any) -> Method:
@@ -226,13 +226,14 @@ VARIANTS: dict[str, Method] = {
     method.name: method
     for method in (
         _variant("no-coarse", "without the coarse level", levels=["full"]),
-        _variant("no-forest", "without the forest", head={"n_trees": 0}),
-        _variant("no-perceptrons", "without perceptrons", head={"n_perceptrons": 0}),
+        _variant("no-forest", "without the forest", head="linear"),
+        _variant("no-linear", "without the linear model", head="forest"),
         _variant("no-pooled", "without pooled features", pooled=False),
         _variant("no-properties", "without properties", properties=False),
-        _variant("no-calibration", "without calibration", head={"calibrate": False}),
+        _variant("no-calibration", "without calibration", calibrate=False),
         _variant("counts", "counts of places for presence", activation="count"),
         _variant("with-mined", "with mined programs", mined=True),
+        _variant("mlp", "five perceptrons alone", head="mlp"),
     )
 }
 """The default with one choice changed at a time."""

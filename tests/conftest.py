@@ -82,7 +82,7 @@ def small_heads() -> Iterator[None]:
     from gdlnn.model.regression import RidgeForestHead
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(classifier._HEADS, "auto", lambda: MixtureHead(n_perceptrons=2, n_trees=30))
+        patch.setitem(classifier._HEADS, "auto", lambda: MixtureHead(30))
         patch.setitem(regressor._HEADS, "auto", lambda: RidgeForestHead(n_trees=30))
         yield
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import sys
 from concurrent.futures import BrokenExecutor, CancelledError
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import islice
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -148,7 +150,7 @@ def _run(job: Callable[..., Result], shared: _Shared, item: tuple[Any, ...]) -> 
     return job(_unpacked(shared), *item)
 
 
-# --- threads of torch ---------------------------------------------------------------------------------------
+# --- threads of libraries -----------------------------------------------------------------------------------
 
 
 class _TorchMKL(LibController):  # type: ignore[misc]
@@ -174,20 +176,49 @@ class _TorchMKL(LibController):  # type: ignore[misc]
 
 
 @cache
-def _threads() -> ThreadpoolController:
+def _libraries(_loaded: tuple[str, ...]) -> tuple[ThreadpoolController, ThreadpoolController]:
+    """Return the libraries with a limit for each thread, and those with one for the process."""
+    import scipy.linalg  # noqa: F401 - SciPy has a BLAS of its own, which is found once it is loaded
+
     threadpoolctl.register(_TorchMKL)
-    return ThreadpoolController().select(user_api=["openmp", "torch"])
+    every = ThreadpoolController()
+    return every.select(user_api=["openmp", "torch"]), every.select(user_api="blas")
+
+
+class _SharedLimit:
+    """A limit of the whole process: the first that needs it sets it, and the last one restores it."""
+
+    def __init__(self) -> None:
+        self._lock, self._users, self._undo = Lock(), 0, ExitStack()
+
+    @contextmanager
+    def set(self, libraries: ThreadpoolController) -> Iterator[None]:
+        """Limit the libraries to one thread."""
+        with self._lock:
+            self._users += 1
+            if self._users == 1:
+                self._undo.enter_context(libraries.limit(limits=1))
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._users -= 1
+                if not self._users:
+                    self._undo.close()
+
+
+_BLAS = _SharedLimit()
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Run torch on one thread, and restore the number of threads.
+    """Run BLAS, OpenMP and torch on one thread, and restore the number of threads.
 
-    Batches are small, so a second thread costs more than it gains, and the order of sums, hence every
+    Products are small, so a second thread costs more than it gains, and the order of sums, hence every
     last bit, depends on the number of threads. `torch.set_num_threads` would also decide for other threads.
     """
-    import torch
-
-    torch.get_num_threads()  # at its first use in a thread, torch sets its own number there
-    with _threads().limit(limits=1):
+    if "torch" in sys.modules:
+        sys.modules["torch"].get_num_threads()  # at its first use in a thread, torch sets a number there
+    own, shared = _libraries(tuple(name for name in ("sklearn", "torch") if name in sys.modules))
+    with own.limit(limits=1), _BLAS.set(shared):
         yield

@@ -20,7 +20,7 @@ HEADS = {
     "linear": "linear",
     "mlp": MLPHead(epochs=20, ensemble_size=3),
     "deep": MLPHead(hidden=(16, 8), epochs=20),
-    "mixture": MixtureHead(2, 20),
+    "mixture": MixtureHead(20),
     "forest": RandomForestClassifier(5, random_state=0),
     "logistic": LogisticRegression(),
     "other": GaussianNB(),
@@ -62,7 +62,7 @@ def test_scores_of_nodes_add_up() -> None:
 
 
 def test_pooled_features_are_terms_with_a_name_and_a_value() -> None:
-    model = GDLNNClassifier(Neighborhoods(radius=1), MixtureHead(1, 20), verbose=False).fit(TRAIN)
+    model = GDLNNClassifier(Neighborhoods(radius=1), MixtureHead(20), verbose=False).fit(TRAIN)
     for e in model.explain(TEST.graphs):
         assert e.contributions is not None
         assert dict(e.contributions.pooled).keys() & {f"{e.graph.n_nodes} nodes", f"{e.graph.n_edges} edges"}

@@ -121,8 +121,8 @@ def payments(_: Path) -> Data:
 
 
 def _default() -> GDLNNClassifier:
-    """Return the default with fewer members."""
-    return GDLNNClassifier(head=MixtureHead(n_perceptrons=2, n_trees=20), verbose=False)
+    """Return the default with fewer trees."""
+    return GDLNNClassifier(head=MixtureHead(20), verbose=False)
 
 
 def _paper() -> GDLNNClassifier:

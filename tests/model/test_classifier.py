@@ -199,7 +199,7 @@ def test_bad_input(motifs: GraphDataset, fit: Any, words: str) -> None:
         fit(motifs.graphs[:6], y[:6])
 
 
-@pytest.mark.parametrize(("head", "expected"), [("linear", True), ("scorecard", False), ("mlp", False)])
+@pytest.mark.parametrize(("head", "expected"), [("linear", True), ("scorecard", False), ("mlp", True)])
 def test_pooled_features_are_for_heads_that_can_use_them(head: str, expected: bool) -> None:
     rng = np.random.default_rng(0)
     graphs, y = [], []

@@ -60,12 +60,12 @@ def test_trees_of_a_file_are_checked() -> None:
 
 
 def test_a_mixture_is_the_mean_of_its_members_whatever_the_threads() -> None:
-    one, two = (MixtureHead(2, 20, n_jobs=n).fit(csr_array(X[:120]), Y[:120]) for n in (1, 2))
+    one, two = (MixtureHead(20, n_jobs=n).fit(csr_array(X[:120]), Y[:120]) for n in (1, 2))
     members = one.members(X)
     assert np.array_equal(one.predict_proba(X), two.predict_proba(X))
-    expected = members[:2].mean(axis=0) / 2 + members[2] / 2
-    assert np.abs(one.predict_proba(X) - expected).max() <= 1e-12
-    again = MixtureHead(2, 20)
+    assert np.abs(one.predict_proba(X) - members.mean(axis=0)).max() <= 1e-12
+    assert np.abs(one.linear_.predict_proba(X) - members[0]).max() <= 1e-12
+    again = MixtureHead(20)
     again.restore(one.tensors(), 45, len(one.classes_))
     assert np.array_equal(again.predict_proba(X), one.predict_proba(X))
 
@@ -91,7 +91,7 @@ def assert_explained_by_the_edge(model: GDLNNClassifier, graphs: list[Graph]) ->
 
 def test_a_threshold_on_a_quantity_is_learnt_and_named() -> None:
     data = payment_graphs(400, 1, with_age=True)
-    model = GDLNNClassifier(head=MixtureHead(1, 100, calibrate=False), verbose=False).fit(data[:300])
+    model = GDLNNClassifier(head=MixtureHead(100), verbose=False).fit(data[:300])
     assert model.score(data[300:]) >= 0.95
     rows = (300 + np.flatnonzero(np.asarray(data.y)[300:] == 1)[:20]).tolist()
     assert_explained_by_the_edge(model, [data.graphs[row] for row in rows])

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
-from scipy.sparse import csr_array
 from sklearn.utils.estimator_checks import check_estimator
 
 from gdlnn.errors import ModelError
@@ -56,31 +55,6 @@ def test_equal_seeds_give_equal_bits_whatever_the_threads(
     np.testing.assert_array_equal(one, two)
     other = single(epochs=5, ensemble_size=3, input_dropout=0.3, random_state=5).fit(*data)
     assert not np.array_equal(other.predict_proba(data[0]), one)
-
-
-def test_averaged_weights_are_the_mean_over_the_later_half_of_the_epochs(
-    data: tuple[FloatArray, npt.NDArray[Any]],
-) -> None:
-    third, fourth = (single(epochs=epochs).fit(*data).tensors_ for epochs in (3, 4))
-    averaged = single(epochs=4, average_weights=True).fit(*data).tensors_
-    assert not np.allclose(third["members.0.layers.0.weight"], fourth["members.0.layers.0.weight"])
-    for name, weights in averaged.items():
-        np.testing.assert_allclose(weights, (third[name] + fourth[name]) / 2, atol=1e-6)
-
-
-def test_sparse_features_are_trained_on_as_they_are() -> None:
-    rng = np.random.default_rng(5)
-    X = (rng.random((240, 60)) < 0.1).astype(float)
-    y = ((X[:, :5].sum(axis=1) > 0) ^ (rng.random(240) < 0.05)).astype(int)
-    dense = MLPHead(epochs=40, input_dropout=0, dropout=0, random_state=1).fit(X, y)
-    sparse = MLPHead(epochs=40, input_dropout=0, dropout=0, random_state=1).fit(csr_array(X), y)
-    np.testing.assert_allclose(sparse.predict_proba(csr_array(X)), dense.predict_proba(X), atol=0.02)
-    again = MLPHead(epochs=40, input_dropout=0, dropout=0, random_state=1).fit(csr_array(X), y)
-    assert np.array_equal(again.predict_proba(X), sparse.predict_proba(X))
-    dropped = MLPHead(epochs=40, random_state=1).fit(
-        csr_array(X[:200]), y[:200], (csr_array(X[200:]), y[200:])
-    )
-    assert dropped.score(X[200:], y[200:]) > 0.8
 
 
 def test_it_learns_and_stops_when_the_validation_part_gets_no_better(
@@ -132,19 +106,23 @@ def test_weights_of_rows_decide_where_labels_disagree() -> None:
     y = np.repeat([0, 1], 40)
     for heavy in (0, 1):
         weights = np.where(y == heavy, 5.0, 1.0)
-        for head in (MLPHead(epochs=40, random_state=1), MixtureHead(1, 30), LinearHead()):
+        for head in (MLPHead(epochs=40, random_state=1), MixtureHead(30), LinearHead()):
             found = head.fit(X, y, row_weights=weights).predict_proba(X[:1])[0]
             assert found[heavy] == pytest.approx(5 / 6, abs=0.08)
 
 
-def test_members_leave_out_the_fold_that_calibrates_them() -> None:
+def test_a_mixture_is_calibrated_on_rows_that_its_members_have_not_learnt() -> None:
     rng = np.random.default_rng(0)
     X = rng.random((60, 200)).round()  # labels are noise: only rows that were learnt are known
     y = rng.integers(0, 2, 60)
-    head = MixtureHead(n_perceptrons=2, n_trees=0).fit(X, y)
+    head, sure = (MixtureHead(20, calibrate=wanted).fit(X, y) for wanted in (True, False))
     assert head.held_out_ is not None
+    assert sure.held_out_ is None
     assert (head.predict(X) == y).mean() > 0.9
     assert (head.held_out_.argmax(axis=1) == y).mean() < 0.8
+    factor = head.linear_.coef_ / sure.linear_.coef_
+    assert np.ptp(factor) < 1e-9
+    assert abs(factor.max() - 1) > 0.01
 
 
 _INTERRUPTED = """

@@ -70,7 +70,7 @@ def spellings(smiles: str, seed: int) -> Iterator[Any]:
 def test_spellings_of_molecules(data_dir: Path, n_molecules: int) -> None:
     data = load_smiles(data_dir / "BBBP" / "BBBP.csv", label="p_np")
     rows = np.random.default_rng(1).permutation(len(data))
-    model = GDLNNClassifier(head=MixtureHead(1, 10), verbose=False, random_state=4).fit(data.take(rows[:120]))
+    model = GDLNNClassifier(head=MixtureHead(10), verbose=False, random_state=4).fit(data.take(rows[:120]))
     asked = data.take(rows[-n_molecules:])
     reader = MoleculeReader()
     assert asked.smiles is not None

@@ -8,10 +8,17 @@ from typing import Any
 
 import joblib
 import numpy as np
+import numpy.typing as npt
+import pytest
 import torch
+from sklearn.base import clone
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from gdlnn import GDLNNClassifier, MLPHead, Neighborhoods, make_ba_2motifs
 from gdlnn.datasets.resolve import batched_dataset
+from gdlnn.model.base import StoredHead
+from gdlnn.model.linear import LinearHead
+from gdlnn.model.regression import RidgeHead, ShortTableHead
 from gdlnn.model.representation import stream_predictions
 
 MOTIFS = make_ba_2motifs(24, random_state=0)
@@ -57,6 +64,27 @@ def test_fits_in_threads_give_the_bytes_of_fits_alone(tmp_path: Path) -> None:
         )
     assert found == [alone[seed] for seed in SEEDS]
     assert state_of_the_process() == before
+
+
+@pytest.mark.parametrize(
+    "head", [LinearHead(), RidgeHead(), ShortTableHead()], ids=lambda h: type(h).__name__
+)
+def test_linear_heads_give_the_same_bits_whatever_the_threads(head: StoredHead) -> None:
+    """BLAS adds long vectors in as many parts as it has threads."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 12_000))
+    y = rng.integers(0, 3, 60)
+
+    def coefficients(_: int = 0) -> npt.NDArray[np.float64]:
+        return np.asarray(clone(head).fit(X, y).coef_)
+
+    with threadpool_limits(1):
+        expected = coefficients()  # this loads all libraries
+    before = [library["num_threads"] for library in threadpool_info()]
+    with threadpool_limits(2), ThreadPoolExecutor(2) as executor:
+        for found in (coefficients(), *executor.map(coefficients, range(2))):
+            assert np.array_equal(found, expected)
+    assert [library["num_threads"] for library in threadpool_info()] == before
 
 
 def test_workers_that_are_threads_leave_the_process_alone(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_a_graph_without_any_pattern_is_not_called_rare() -> None:
     assert found.threshold > 0.1
 
 
-@pytest.mark.parametrize("head", [MixtureHead(1, 10), "linear"])
+@pytest.mark.parametrize("head", [MixtureHead(10), "linear"])
 def test_a_chosen_threshold_is_kept_by_the_file(tmp_path: Path, head: object) -> None:
     data = ring_or_chain(200, rings=0.15)
     plain = GDLNNClassifier(Neighborhoods(radius=1), head, verbose=False).fit(data)

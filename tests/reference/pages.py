@@ -31,6 +31,4 @@ def blocks(page: Path, *kinds: str) -> list[str]:
 
 def train_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Train a small head without calibration: nobody asks here how well the models predict."""
-    monkeypatch.setitem(
-        classifier._HEADS, "auto", lambda: MixtureHead(n_perceptrons=1, n_trees=40, calibrate=False)
-    )
+    monkeypatch.setitem(classifier._HEADS, "auto", lambda: MixtureHead(40))

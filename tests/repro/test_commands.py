@@ -18,7 +18,7 @@ SMILES = [f"{end}{'C' * n}{ring}" for ring in RINGS for n in range(1, 7) for end
 SMALL = "synthetic:ba-2motifs:40:3"
 TABLES = {"BBBP/BBBP.csv": "p_np", "BACE/bace.csv": "Class", "ESOL/ESOL.csv": TARGETS["ESOL"][1]}
 CALLS = {
-    "ablation": f"--datasets {SMALL} --variants no-forest,no-perceptrons --runs 1",
+    "ablation": f"--datasets {SMALL} --variants no-forest,no-linear --runs 1",
     "rules": "--rules made-ring --methods random --graphs 2",
     "stability": f"--datasets {SMALL} --runs 2 --graphs 2",
     "heads": f"--datasets {SMALL} --runs 2",

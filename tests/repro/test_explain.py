@@ -38,7 +38,7 @@ def _quick() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name, fixed in (
             ("gin", {"n_layers": 2, "epochs": 3, "hidden": 8}),
-            ("gdlnn", {"n_perceptrons": 1, "n_trees": 10}),
+            ("gdlnn", {"n_trees": 10}),
             ("gdlnn-paper", {"epochs": 3}),
         ):
             quick = {"epsilon": 0.1} if name == "gdlnn-paper" else {}

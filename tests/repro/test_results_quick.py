@@ -11,7 +11,7 @@ from repro.cells import read_cells
 
 ROOT = Path(__file__).parents[2]
 CERTAIN = ("majority", "wl", "pooled-rf")
-"""Methods whose results do not depend on the machine; perceptrons add numbers in another order elsewhere."""
+"""Methods whose results do not depend on the machine; other machines add numbers in another order."""
 
 
 @pytest.mark.long

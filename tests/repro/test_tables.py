@@ -192,14 +192,14 @@ def test_other_heads_and_an_earlier_version_have_no_rank() -> None:
 def test_ablation_shows_what_a_change_brings(tmp_path: Path) -> None:
     splits = [f"random-{i}" for i in range(3)]
     cells = [cell("gdlnn", [1, 0, 0, 0], split=name) for name in splits]
-    cells += [cell("ablation-no-perceptrons", [1, 1, 0, 0], split=name) for name in splits]
+    cells += [cell("ablation-no-linear", [1, 1, 0, 0], split=name) for name in splits]
     others = [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 0, 0]]
     cells += [
         cell("ablation-no-coarse", right, split=name) for name, right in zip(splits, others, strict=True)
     ]
-    variants = ["ablation-no-coarse", "ablation-no-perceptrons"]
+    variants = ["ablation-no-coarse", "ablation-no-linear"]
     table = difference_table(frame_of(cells), "gdlnn", variants, "accuracy")
-    assert "| without perceptrons | +25.0 ± 0.0\\* | +25.0 |" in table
+    assert "| without the linear model | +25.0 ± 0.0\\* | +25.0 |" in table
     other = [cell("gdlnn", [1], dataset="BBBP"), cell("gdlnn", [1], version="0.2.0"), cell("wl", [1])]
     assert table in write_ablation(tmp_path, [*cells, *other], "paper")
     # The t-interval of 0, 25, -25 widened for training sets that overlap.

@@ -43,7 +43,8 @@ def demo(
     train, val, test = data.split("stratified" if dataset.startswith(SYNTHETIC) else "auto")
     say(f"Split: {len(train)} for training, {len(val)} for calibration, {len(test)} held out")
     model = GDLNNClassifier(n_jobs=-1, verbose=False).fit(train, validation=val)
-    say(f"Trained perceptrons and a forest on the matches of {counted(len(model.programs_), 'program')}")
+    matches = f"the matches of {counted(len(model.programs_), 'program')}"
+    say(f"Trained a logistic regression and a forest on {matches}")
     title = "BA-2Motifs" if dataset.startswith(SYNTHETIC) else data.name
     report = write_report(model, test, output, ReportOptions(max_counterfactuals=3), title=title)
     say(f"Evaluated and explained {report['performance']['n']} held-out graphs")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import ThreadpoolController
+
+from gdlnn.jobs import one_thread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,18 +49,10 @@ def _placed(nx: Any, graph: Any) -> FloatArray:
         return np.zeros((1, 2))
     if n_edges > _MOST_EDGES:
         return np.array(list(nx.circular_layout(graph, scale=len(graph) / (2 * np.pi)).values()))
-    with _threads().limit(limits=1):  # threads would wait for one another longer
+    with one_thread():  # threads would wait for one another longer
         found = nx.kamada_kawai_layout(graph)
     lengths = [np.linalg.norm(found[u] - found[v]) for u, v in graph.edges]
     return np.asarray(np.array([found[node] for node in graph]) / np.mean(lengths))
-
-
-@cache
-def _threads() -> ThreadpoolController:
-    """Return what limits the threads of libraries: to look for these takes longer than most layouts."""
-    import scipy.optimize  # noqa: F401 - networkx loads its libraries late
-
-    return ThreadpoolController()
 
 
 def _upright(position: FloatArray) -> FloatArray:

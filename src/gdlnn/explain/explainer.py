@@ -464,7 +464,7 @@ class Explainer:
 
     def _threshold(self, column: int, value: float) -> float:
         """Return the threshold of a quantity that decided: the middle split that the value passes."""
-        splits = self.model.head_.forest_.splits(column)
+        splits = self.model.head_.splits(column)
         passed = splits[splits < value]
         return float(passed[len(passed) // 2]) if len(passed) else value
 

@@ -1,6 +1,6 @@
 """The model: programs as features, a head that classifies, and the model file.
 
-Everything is imported on first use: torch and scikit-learn take seconds.
+Everything is imported on first use: scikit-learn takes a second, torch several.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gdlnn.model.classifier import GDLNNClassifier
     from gdlnn.model.head import MLPHead
     from gdlnn.model.layer import GDLTransformer
-    from gdlnn.model.mixture import MixtureHead
+    from gdlnn.model.mixture import ForestHead, MixtureHead
     from gdlnn.model.model_file import load_model, save_model
     from gdlnn.model.pooling import PooledFeatures
     from gdlnn.model.program_effects import group_contributions
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gdlnn.model.vocabulary import Mined, Neighborhoods
 
 _HOMES = {
+    "ForestHead": "gdlnn.model.mixture",
     "GDLNNClassifier": "gdlnn.model.classifier",
     "GDLNNRegressor": "gdlnn.model.regressor",
     "GDLTransformer": "gdlnn.model.layer",
@@ -38,6 +39,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "ForestHead",
     "GDLNNClassifier",
     "GDLNNRegressor",
     "GDLTransformer",

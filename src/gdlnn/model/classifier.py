@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array, issparse
 from sklearn.utils import get_tags
 
 from gdlnn.errors import ModelError
@@ -30,11 +29,11 @@ from gdlnn.model.inputs import (
     usable_rows,
 )
 from gdlnn.model.linear import LinearHead
-from gdlnn.model.mixture import MixtureHead
+from gdlnn.model.mixture import ForestHead, MixtureHead
 from gdlnn.model.representation import Representation
 from gdlnn.model.scorecard import ScorecardHead
 from gdlnn.model.threshold import Decision, checked_rule, choose_threshold
-from gdlnn.model.vocabulary import Mined, Neighborhoods, Source, make_sources
+from gdlnn.model.vocabulary import Mined, make_sources
 from gdlnn.progress import stage, stages
 
 if TYPE_CHECKING:
@@ -47,8 +46,8 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 _HEADS: dict[str, Callable[[], Any]] = {
     "auto": MixtureHead,
-    "mlp": partial(MixtureHead, n_trees=0),
-    "forest": partial(MixtureHead, n_perceptrons=0),
+    "mlp": partial(MLPHead, ensemble_size=5),
+    "forest": ForestHead,
     "linear": LinearHead,
     "scorecard": ScorecardHead,
 }
@@ -66,10 +65,10 @@ class GDLNNClassifier(GDLNNEstimator, GraphClassifier):
     Parameters
     ----------
     head
-        "auto" (the mean of perceptrons and a forest, see `MixtureHead`), "mlp", "forest", "linear",
-        "scorecard" (at most 30 programs, see `ScorecardHead`), one of these with options of its own, the
-        paper's ``MLPHead(...)``, or any scikit-learn classifier. All but a scorecard and the paper's head
-        get pooled features.
+        "auto" (the mean of a logistic regression and a forest, see `MixtureHead`), "linear", "forest",
+        "scorecard" (at most 30 programs, see `ScorecardHead`), "mlp" (perceptrons, see `MLPHead`), one of
+        these with options of its own, or any scikit-learn classifier. All but a scorecard get pooled
+        features.
     activation
         The values of the GDL layer, see `GDLTransformer`.
     class_weight
@@ -185,7 +184,7 @@ class GDLNNClassifier(GDLNNEstimator, GraphClassifier):
         with stages(wanted=self.verbose):
             self.programs_ = self._find_programs(train, sources, programs)
             self.layer_ = self._layer(train)
-            table = self._table(train, sparse=self._takes_sparse(sources))
+            table = self._table(train, sparse=self._takes_sparse())
             with stage("training the head"):
                 self.head_.fit(table, self._codes(train), **self._fitting(table, weights, val))
             self._decide(rule, table, train, val, weights)
@@ -195,33 +194,25 @@ class GDLNNClassifier(GDLNNEstimator, GraphClassifier):
         return self
 
     def _layer(self, train: GraphDataset) -> GDLTransformer:
-        forest = isinstance(self.head_, MixtureHead) and self.head_.n_trees > 0
-        pooled = not isinstance(self.head_, ScorecardHead | MLPHead)
+        forest = isinstance(self.head_, MixtureHead | ForestHead)
+        pooled = not isinstance(self.head_, ScorecardHead)
         return self._make_layer(train, self.activation, by_default=pooled, quantities=forest)
 
-    def _takes_sparse(self, sources: Sequence[Source]) -> bool:
+    def _takes_sparse(self) -> bool:
         """Return whether the head is given a sparse table."""
-        mined = not any(isinstance(source, Neighborhoods) for source in sources)
-        few = isinstance(self.head_, MLPHead) and mined
-        return not few and self.activation == "exists" and bool(get_tags(self.head_).input_tags.sparse)
+        sparse = not isinstance(self.head_, MLPHead) and self.activation == "exists"
+        return sparse and bool(get_tags(self.head_).input_tags.sparse)
 
     def _fitting(
         self, table: Any, weights: FloatArray | None, val: GraphDataset | None = None
     ) -> dict[str, Any]:
         """Return what the head is fitted with besides rows and codes: weights, a validation set."""
         fitting = super()._fitting(table, weights)
-        if isinstance(self.head_, MixtureHead) and self.layer_.quantities_ is not None:
-            fitting["n_forest_only"] = len(self.layer_.quantities_)
-        wanted = isinstance(self.head_, MixtureHead) and val is not None and len(val) >= MIN_VALIDATION
-        if isinstance(self.head_, MLPHead) and val is not None:
-            wanted = self.head_.stops_early(len(val))
-        if wanted and val is not None:
+        if isinstance(self.head_, MixtureHead | ForestHead) and self.layer_.quantities_ is not None:
+            fitting["n_quantities"] = len(self.layer_.quantities_)
+        if isinstance(self.head_, MLPHead) and val is not None and self.head_.stops_early(len(val)):
             with stage("matching the validation set"):
-                held_out = self.layer_.transform(val)
-            codes = self._codes(val)
-            if isinstance(self.head_, MixtureHead):  # a label that was not trained on has no probability
-                held_out, codes = held_out[codes >= 0], codes[codes >= 0]
-            fitting["validation"] = (csr_array(held_out) if issparse(table) else held_out, codes)
+                fitting["validation"] = (self.layer_.transform(val), self._codes(val))
         return fitting
 
     def _decide(

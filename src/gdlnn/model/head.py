@@ -1,11 +1,13 @@
 """Heads: what classifies the rows of the GDL layer, as scikit-learn classifiers.
 
 A head of our own also says what each column adds to a probability, and gives the arrays that a model file
-holds. `MLPHead` is the paper's, `mixture` has the default, `linear` and `scorecard` fit in a table.
+holds. `MLPHead` is the paper's and needs torch; `mixture` has the default, `linear` and `scorecard` fit in a
+table.
 """
 
 from __future__ import annotations
 
+import importlib
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,11 +21,10 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from gdlnn.errors import ModelError
+from gdlnn.errors import ModelError, require
 from gdlnn.graphs.schema import label_codes
 from gdlnn.model.base import ClassifierMixin, FloatArray, IntArray, StoredHead, Tensors, check_shapes
 from gdlnn.model.inputs import MIN_VALIDATION, check_outputs, is_whole
-from gdlnn.model.perceptrons import Perceptrons, layer_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,7 +101,17 @@ class Head(ClassifierMixin, StoredHead):
         ):
             check_is_fitted(self, "classes_")
             X = validate_data(self, X, dtype=np.float64, reset=False, accept_sparse="csr")
-        return X.toarray() if issparse(X) else np.asarray(X)
+        return _dense(X)
+
+
+def _dense(X: Any) -> FloatArray:
+    return X.toarray() if issparse(X) else np.asarray(X)
+
+
+def _network() -> Any:
+    """Return the module with perceptrons, which needs torch."""
+    require("torch", "torch", "A perceptron")
+    return importlib.import_module("gdlnn.model.network")
 
 
 @dataclass(eq=False, repr=False)
@@ -127,9 +138,6 @@ class MLPHead(Head):
         rows, since choices made on fewer are noise.
     batch_size
         Rows of one training step.
-    average_weights
-        Whether the weights of the later half of the epochs are averaged, which evens out the noise of the
-        last steps; not with early stopping.
     ensemble_size
         Number of perceptrons, each with its own seed, whose probabilities are averaged.
     class_weight
@@ -158,7 +166,6 @@ class MLPHead(Head):
     patience: int = 30
     early_stopping: bool | Literal["auto"] = "auto"
     batch_size: int = 128
-    average_weights: bool = False
     ensemble_size: int = 1
     class_weight: Literal["balanced"] | Mapping[Any, float] | None = None
     random_state: int | None = None
@@ -171,7 +178,7 @@ class MLPHead(Head):
         validation: tuple[Any, npt.ArrayLike] | None = None,
         row_weights: FloatArray | None = None,
     ) -> Self:
-        """Train on features X, dense or sparse; a validation set stops the training early.
+        """Train on features X; a validation set stops the training early.
 
         `row_weights` are the weights of rows. They are not called sample_weight, since a row of weight 2
         is not the same to a network as the row twice, which scikit-learn would expect.
@@ -181,10 +188,8 @@ class MLPHead(Head):
         held_out = None
         if validation is not None and self.stops_early(len(np.asarray(validation[1]))):
             held_X = check_array(validation[0], dtype=np.float64, accept_sparse="csr")
-            held_out = (held_X, label_codes(np.asarray(validation[1]), self.classes_))
-        from gdlnn.model.network import train_network
-
-        self.tensors_, self.history_ = train_network(self, X, codes, held_out, row_weights)
+            held_out = (_dense(held_X), label_codes(np.asarray(validation[1]), self.classes_))
+        self.tensors_, self.history_ = _network().train_network(self, _dense(X), codes, held_out, row_weights)
         return self
 
     def stops_early(self, n_validation: int) -> bool:
@@ -226,18 +231,16 @@ class MLPHead(Head):
 
     def members(self, X: FloatArray) -> FloatArray:
         """Return the probabilities of every perceptron, members × rows × classes."""
-        from gdlnn.model.network import log_probabilities
-
-        chances = np.exp(log_probabilities(self.tensors_, X))
+        chances = np.exp(_network().log_probabilities(self.tensors_, X))
         return np.asarray(chances / chances.sum(axis=2, keepdims=True))
 
     def contributions(self, X: FloatArray, baseline: FloatArray, wanted: IntArray) -> FloatArray:
         """Integrate the gradient of the probability from the baseline to each row."""
-        return Perceptrons.of(self.tensors_).contributions(X, baseline, wanted)
+        return np.asarray(_network().contributions(self.tensors_, X, baseline, wanted))
 
     def tensors(self) -> Tensors:
         """Return the weights of the network."""
-        return self.tensors_
+        return dict(self.tensors_)
 
     def restore(self, tensors: Tensors, n_features: int, n_classes: int) -> None:
         """Set the weights of the network, after a look at their shapes: they may come from any file."""
@@ -254,3 +257,9 @@ class MLPHead(Head):
             raise ValueError("scale: expected numbers above 0")
         self.tensors_, self.history_ = tensors, []
         self.classes_, self.n_features_in_ = np.arange(n_classes), n_features
+
+
+def layer_names(member: int, level: int) -> tuple[str, str]:
+    """Return what weights and biases of a layer are called in a file."""
+    place = f"members.{member}.layers.{3 * level}"  # behind each but the last: ReLU and dropout
+    return f"{place}.weight", f"{place}.bias"

@@ -10,14 +10,20 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, hstack, issparse
 from scipy.special import softmax
 
+from gdlnn.jobs import one_thread
 from gdlnn.model.base import FloatArray, IntArray, Tensors, check_shapes
 from gdlnn.model.head import Head
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PENALTY = 0.3
+PENALTY = 0.01
 """Inverse strength of the L2 penalty on coefficients."""
+EVENNESS = 0.75
+"""How far columns are scaled to equal deviations before the penalty: 0 not at all, 1 fully.
+
+Unscaled, a rare program hardly counts; fully scaled, it counts as much as a common one.
+"""
 N_POINTS = 32
 """Points of a path at which gradients of three or more classes are taken."""
 
@@ -41,9 +47,13 @@ class AdditiveHead(Head):
         self.coef_, self.intercept_ = np.ascontiguousarray(coef), np.ascontiguousarray(intercept)
         self.n_features_in_ = int(coef.shape[1])
 
+    def logits(self, X: Any) -> FloatArray:
+        """Return the log odds of every class, up to a constant of the row."""
+        return np.asarray(csr_array(X) @ self.coef_.T + self.intercept_)
+
     def members(self, X: FloatArray) -> FloatArray:
         """Return the probabilities of the one member."""
-        return np.asarray(softmax(csr_array(X) @ self.coef_.T + self.intercept_, axis=1))[None]
+        return np.asarray(softmax(self.logits(X), axis=1))[None]
 
     def contributions(self, X: FloatArray, baseline: FloatArray, wanted: IntArray) -> FloatArray:
         """Integrate the gradient of the probability from the baseline to each row, exactly."""
@@ -70,23 +80,25 @@ def linear_contributions(
     it is the change in probability over the change in log odds.
     """
     steps = X - baseline
-    start = coef @ baseline + intercept
-    change = steps @ coef.T
-    points, shares = np.polynomial.legendre.leggauss(N_POINTS)
-    gradient = np.zeros_like(change)
+    start = (csr_array(baseline[None]) @ coef.T)[0] + intercept  # sparse: no sum depends on threads
+    change = csr_array(steps) @ coef.T
     rows = np.arange(len(X))
+    gradient = np.zeros_like(change)
+    if change.shape[1] == 2:
+        odds = change[rows, wanted] - change[rows, 1 - wanted]
+        before, after = softmax(start), softmax(start + change, axis=1)
+        moved = np.abs(odds) > 1e-9
+        slope = np.where(
+            moved, (after[rows, wanted] - before[wanted]) / np.where(moved, odds, 1.0), before[0] * before[1]
+        )
+        gradient[rows, wanted], gradient[rows, 1 - wanted] = slope, -slope
+        return np.asarray(steps * (gradient @ coef))
+    points, shares = np.polynomial.legendre.leggauss(N_POINTS)
     for at, share in zip((points + 1) / 2, shares / 2, strict=True):
         chances = softmax(start + at * change, axis=1)
         own = chances[rows, wanted]
-        slope = -chances * own[:, None]
-        slope[rows, wanted] += own
-        gradient += share * slope
-    ends = softmax(start + change, axis=1)[rows, wanted] - softmax(start)[wanted]
-    if change.shape[1] == 2:
-        odds = change[rows, wanted] - change[rows, 1 - wanted]
-        moved = np.abs(odds) > 1e-9
-        mean = np.where(moved, ends / np.where(moved, odds, 1.0), gradient[rows, wanted])
-        gradient[rows, wanted], gradient[rows, 1 - wanted] = mean, -mean
+        gradient -= share * chances * own[:, None]
+        gradient[rows, wanted] += share * own
     return np.asarray(steps * (gradient @ coef))
 
 
@@ -102,16 +114,22 @@ class LinearHead(AdditiveHead):
 
     class_weight: Literal["balanced"] | Mapping[Any, float] | None = None
 
+    @one_thread()
     def fit(self, X: Any, y: npt.ArrayLike, row_weights: FloatArray | None = None) -> Self:
-        """Fit the coefficients; columns that are not zeros and ones are standardized first."""
+        """Fit the coefficients; columns are scaled first, see `EVENNESS`, and numbers standardized."""
         from sklearn.linear_model import LogisticRegression
+        from sklearn.utils.sparsefuncs import inplace_column_scale, mean_variance_axis
 
         X, codes = self.checked(X, y)
         rows = csr_array(X)
         mean, scale = standardization(rows)
+        table = standardized(rows, mean, scale)
+        variances = mean_variance_axis(table, axis=0)[1]
+        factors = np.where(variances > 1e-12, variances, 1.0) ** (-EVENNESS / 2)
+        inplace_column_scale(table, factors)
         model = LogisticRegression(C=PENALTY, max_iter=2000, class_weight=self.weights_by_code())
-        model.fit(standardized(rows, mean, scale), codes, sample_weight=row_weights)
-        coef = model.coef_ / scale
+        model.fit(table, codes, sample_weight=row_weights)
+        coef = model.coef_ * factors / scale
         self.set_odds(coef, model.intercept_ - coef @ mean)
         return self
 
@@ -136,7 +154,7 @@ def standardized(X: csr_array, mean: FloatArray, scale: FloatArray) -> csr_array
     """Return standardized features; those of programs, which are zeros and ones, stay sparse."""
     moved = np.flatnonzero((mean != 0) | (scale != 1))
     if not len(moved):
-        return csr_array(X)
+        return csr_array(X, copy=True)
     columns = X.tocsc()
     numbers = csr_array((columns[:, moved].toarray() - mean[moved]) / scale[moved])
     others = np.setdiff1d(np.arange(X.shape[1]), moved)

@@ -24,7 +24,7 @@ from gdlnn.model.base import StoredHead
 from gdlnn.model.head import MLPHead
 from gdlnn.model.layer import Activation, GDLTransformer
 from gdlnn.model.linear import LinearHead
-from gdlnn.model.mixture import MixtureHead
+from gdlnn.model.mixture import ForestHead, MixtureHead
 from gdlnn.model.quantities import Quantities
 from gdlnn.model.regression import RidgeForestHead, RidgeHead, ShortTableHead
 from gdlnn.model.representation import HalfWidth
@@ -49,7 +49,7 @@ MAX_BYTES = {MODEL: 256 << 20, PROGRAMS: 1 << 30, WEIGHTS: 2 << 30}
 # Settings of the machine on which a model was made are not stored.
 _LEFT_OUT = ("checkpoint", "n_jobs", "verbose", "device")
 _PARTS = (
-    *(Mined, Neighborhoods, MixtureHead, MLPHead, LinearHead, ScorecardHead),
+    *(Mined, Neighborhoods, MixtureHead, ForestHead, MLPHead, LinearHead, ScorecardHead),
     *(RidgeForestHead, RidgeHead, ShortTableHead),
 )
 """Parameters of an estimator that have parameters of their own."""

@@ -1,4 +1,4 @@
-"""Perceptrons in torch: their training, and the predictions of an `MLPHead`.
+"""Perceptrons in torch: their training, and the predictions and contributions of an `MLPHead`.
 
 Nothing here changes the state of the process: random numbers come from separate generators, and the number of
 threads is set only for the calling thread. So fits in several threads give the same bytes.
@@ -13,19 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array, issparse
+import torch
+from torch.nn.functional import linear, log_softmax, one_hot, relu
+from torch.nn.init import kaiming_uniform_, uniform_
 
-from gdlnn.errors import uninterrupted
 from gdlnn.jobs import one_thread
-from gdlnn.model.head import class_weights
-from gdlnn.model.linear import standardization, standardized
-from gdlnn.model.perceptrons import layer_names, member_layers
+from gdlnn.model.head import class_weights, layer_names
+from gdlnn.model.linear import standardization
 from gdlnn.progress import stage_done
-
-with uninterrupted():
-    import torch
-    from torch.nn.functional import embedding_bag, linear, log_softmax, one_hot, relu
-    from torch.nn.init import kaiming_uniform_, uniform_
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,12 +29,15 @@ if TYPE_CHECKING:
     from gdlnn.model.head import MLPHead
 
 FloatArray = npt.NDArray[np.float64]
-Table = Any  # a dense array of doubles, or a sparse one
 IntArray = npt.NDArray[np.int64]
 MEMBER_SEEDS = 1_000_003  # seeds of members lie so far apart that neighboring seeds of heads share none
 ROWS_AT_ONCE = 1024
 """Number of rows predicted at a time: they fit into the CPU cache."""
-
+POINTS, SHARES = (torch.from_numpy(part) for part in np.polynomial.legendre.leggauss(6))
+"""Points of each part of a path at which gradients are taken, from -1 to 1, and their weights."""
+LARGEST_ERROR = 1e-6
+"""Error of the sum of contributions, as a probability, above which the parts are halved."""
+MOST_HALVINGS = 10
 
 Layers = list[tuple[torch.Tensor, torch.Tensor]]
 """The layers of a perceptron: weights, outputs × inputs, and biases; ReLU is between them."""
@@ -51,10 +49,7 @@ def log_probabilities(tensors: Tensors, X: FloatArray) -> FloatArray:
     Standardization is part of it, so that perturbations refer to the features as the GDL layer gives them.
     """
     mean, scale = (torch.from_numpy(tensors[name]) for name in ("mean", "scale"))
-    members = [
-        [(torch.from_numpy(weight), torch.from_numpy(bias)) for weight, bias in layers]
-        for layers in member_layers(tensors)
-    ]
+    members = _members(tensors)
     parts: list[FloatArray] = []
     with one_thread(), torch.inference_mode():
         for start in range(0, max(1, len(X)), ROWS_AT_ONCE):
@@ -71,6 +66,60 @@ def _logits(layers: Layers, x: torch.Tensor) -> torch.Tensor:
     for weight, bias in hidden:
         x = linear(x, weight, bias).relu_()
     return linear(x, *last)
+
+
+def _members(tensors: Tensors) -> list[Layers]:
+    """Return the layers of each perceptron."""
+    members: list[Layers] = []
+    while layer_names(len(members), 0)[0] in tensors:
+        layers: Layers = []
+        while (names := layer_names(len(members), len(layers)))[0] in tensors:
+            layers.append((torch.from_numpy(tensors[names[0]]), torch.from_numpy(tensors[names[1]])))
+        members.append(layers)
+    return members
+
+
+def contributions(tensors: Tensors, X: FloatArray, baseline: FloatArray, wanted: IntArray) -> FloatArray:
+    """Return what each column adds to the mean probability of the class `wanted` of its row.
+
+    The gradient is integrated along the straight line from the baseline to the row. The first layer is
+    linear, so that it is enough to follow its outputs. Between the points where one of these changes its
+    sign the path is smooth, unless there are more layers: then the parts are halved until the sum is exact
+    to `LARGEST_ERROR`.
+    """
+    scale, total = tensors["scale"].astype(np.float64), np.zeros_like(X)
+    members = [[(weight.double(), bias.double()) for weight, bias in layers] for layers in _members(tensors)]
+    with one_thread():
+        for (weight, bias), *rest in members:
+            first = weight / torch.from_numpy(scale)
+            start = first @ torch.from_numpy(baseline - tensors["mean"]) + bias
+            for row, target in enumerate(wanted.tolist()):
+                step = torch.from_numpy(X[row] - baseline)
+                total[row] += (step * (first.T @ _mean_gradient(rest, start, first @ step, target))).numpy()
+    return total / len(members)
+
+
+def _mean_gradient(rest: Layers, start: torch.Tensor, change: torch.Tensor, target: int) -> torch.Tensor:
+    """Return the mean gradient of a probability along a line of outputs of the first layer."""
+
+    def chances(outputs: torch.Tensor) -> torch.Tensor:
+        logits = _logits(rest, outputs.relu()) if rest else outputs
+        return logits.softmax(dim=1)[:, target]
+
+    ends = chances(torch.stack([start, start + change]))
+    crossings = -start / torch.where(change == 0, torch.inf, change)
+    inner = crossings[(crossings > 0) & (crossings < 1)]
+    cuts = torch.cat([torch.zeros(1), inner.sort().values, torch.ones(1)]).double()
+    for _ in range(MOST_HALVINGS + 1):
+        halves = cuts.diff()[:, None] / 2
+        at, shares = (cuts[:-1, None] + halves * (1 + POINTS)).flatten(), (halves * SHARES).flatten()
+        outputs = (start + at[:, None] * change).requires_grad_()
+        (gradient,) = torch.autograd.grad((chances(outputs) * shares).sum(), outputs)
+        found = gradient.sum(dim=0)
+        if abs(float(ends[1] - ends[0] - found @ change)) <= LARGEST_ERROR:
+            break
+        cuts = torch.cat([cuts, (cuts[:-1] + cuts[1:]) / 2]).sort().values
+    return found
 
 
 def generator_of(seed: int, device: torch.device) -> torch.Generator:
@@ -90,43 +139,32 @@ def choose_device(name: str) -> torch.device:
 
 @dataclass(frozen=True)
 class Rows:
-    """Standardized features, dense or sparse, and what to learn: codes, or weights of the classes.
+    """Standardized features, and what to learn: codes, or weights of the classes, rows × classes."""
 
-    Weights are rows × classes, or rows × members × classes.
-    """
-
-    X: torch.Tensor | csr_array
+    X: torch.Tensor
     y: torch.Tensor
 
 
 def train_network(
     head: MLPHead,
-    X: Table,
+    X: FloatArray,
     codes: IntArray,
-    held_out: tuple[Table, IntArray] | None,
+    held_out: tuple[FloatArray, IntArray] | None,
     row_weights: FloatArray | None = None,
 ) -> tuple[Tensors, list[dict[str, Any]]]:
-    """Train the members of a head; return the arrays of a file and the history.
-
-    `row_weights` has one weight per row, or one for each member: rows × members.
-    """
+    """Train the members of a head; return the arrays of a file and the history."""
     device, n_classes, seed = choose_device(head.device), len(head.classes_), head.random_state or 0
     mean, scale = standardization(X)
 
-    def rows(features: Table, wanted: npt.NDArray[Any]) -> Rows:
-        if issparse(features) and device.type == "cpu":
-            return Rows(standardized(features, mean, scale).astype(np.float32), torch.from_numpy(wanted))
-        dense = features.toarray() if issparse(features) else features
-        values = ((dense - mean) / scale).astype(np.float32)
+    def rows(features: FloatArray, wanted: npt.NDArray[Any]) -> Rows:
+        values = ((features - mean) / scale).astype(np.float32)
         return Rows(torch.from_numpy(values).to(device), torch.from_numpy(wanted).to(device))
 
     if row_weights is None:
         train = rows(X, codes)
     else:  # the targets of a row have the weight of the row
-        wanted = np.eye(n_classes)[codes]
-        wanted = wanted[:, None] if row_weights.ndim == 2 else wanted
-        train = rows(X, (wanted * row_weights[..., None]).astype(np.float32))
-    val = None if held_out is None or not held_out[0].shape[0] else rows(*held_out)
+        train = rows(X, (np.eye(n_classes)[codes] * row_weights[:, None]).astype(np.float32))
+    val = None if held_out is None or not len(held_out[0]) else rows(*held_out)
     values = class_weights(head, codes)
     weights = None if values is None else torch.tensor(values, dtype=torch.float32, device=device)
     with one_thread():
@@ -166,33 +204,6 @@ def _dropout(x: torch.Tensor, share: float, generator: torch.Generator) -> torch
     return x * torch.empty_like(x).bernoulli_(1 - share, generator=generator).div_(1 - share)
 
 
-class SparseAdam:
-    """Adam for the many weights of sparse rows, in one pass; torch.optim loads torch's compiler first."""
-
-    def __init__(self, parameters: list[torch.Tensor], head: MLPHead) -> None:
-        self._parameters = parameters
-        self._means, self._squares = ([torch.zeros_like(p) for p in parameters] for _ in range(2))
-        self._steps = [torch.zeros(()) for _ in parameters]
-        self._head = head
-
-    def zero_grad(self) -> None:
-        """Forget the gradients."""
-        for parameter in self._parameters:
-            parameter.grad = None
-
-    def step(self) -> None:
-        """Change the parameters by their gradients."""
-        gradients = [parameter.grad for parameter in self._parameters if parameter.grad is not None]
-        for step in self._steps:
-            step += 1
-        with torch.no_grad():
-            torch._fused_adam_(
-                self._parameters, gradients, self._means, self._squares, [], self._steps,
-                lr=self._head.learning_rate, weight_decay=self._head.weight_decay,
-                beta1=0.9, beta2=0.999, eps=1e-8, amsgrad=False, maximize=False,
-            )  # fmt: skip
-
-
 class Stack:
     """The layers of several perceptrons stacked, so that one step trains them all.
 
@@ -211,18 +222,10 @@ class Stack:
         return [*self.weights, *self.biases]
 
     def logits(
-        self, X: torch.Tensor | csr_array, dropout: float = 0.0, generator: torch.Generator | None = None
+        self, X: torch.Tensor, dropout: float = 0.0, generator: torch.Generator | None = None
     ) -> torch.Tensor:
         """Return members × rows × classes."""
-        first = self.weights[0].flatten(1)
-        if isinstance(X, torch.Tensor):
-            values = X @ first
-        else:  # of thousands of programs few match a graph
-            places, starts = (torch.from_numpy(array).long() for array in (X.indices, X.indptr))
-            values = embedding_bag(
-                places, first, starts, mode="sum", per_sample_weights=torch.from_numpy(X.data),
-                include_last_offset=True,
-            )  # fmt: skip
+        values = X @ self.weights[0].flatten(1)
         members = values.view(len(values), *self.weights[0].shape[1:]).transpose(0, 1)
         values = members + self.biases[0].transpose(0, 1)
         for weight, bias in zip(self.weights[1:], self.biases[1:], strict=True):
@@ -249,18 +252,15 @@ def _train(
 ) -> tuple[list[Layers], list[dict[str, Any]]]:
     """Train the members, each up to its own best epoch; return them and a row for every member and epoch."""
     parameters = stack.parameters()
-    optimizer: Any = SparseAdam(parameters, head)
-    if isinstance(train.X, torch.Tensor):
-        optimizer = torch.optim.Adam(
-            parameters, lr=head.learning_rate, weight_decay=head.weight_decay, foreach=True
-        )
+    optimizer = torch.optim.Adam(
+        parameters, lr=head.learning_rate, weight_decay=head.weight_decay, foreach=True
+    )
     history: list[dict[str, Any]] = []
     best_states = [parameter.detach().clone() for parameter in parameters]
     # By accuracy before loss: the loss rises within a few epochs, when the head becomes confident in programs
     # that fit the training graphs perfectly, long before it has learnt which of them to trust.
     best = [(-1.0, 0.0)] * head.ensemble_size
     since = [0] * head.ensemble_size
-    averaged_from = head.epochs // 2 if head.average_weights else head.epochs
     for epoch in range(1, head.epochs + 1):
         losses = _epoch(head, stack, optimizer, train, weights, generator)
         rows = [{"member": i, "epoch": epoch, "loss": loss} for i, loss in enumerate(losses)]
@@ -268,7 +268,7 @@ def _train(
         stage_done(epoch, head.epochs)
         if val is None:
             for state, parameter in zip(best_states, parameters, strict=True):
-                state.lerp_(parameter.detach(), 1 / max(1, epoch - averaged_from))
+                state.copy_(parameter.detach())
             continue
         for i, (loss, accuracy) in enumerate(_evaluate(stack, val, weights)):
             rows[i] |= {"val_loss": loss, "val_accuracy": accuracy}
@@ -285,8 +285,6 @@ def _train(
 def _losses(logits: torch.Tensor, y: torch.Tensor, weights: torch.Tensor | None) -> torch.Tensor:
     """Return the cross entropy of every member."""
     wanted = one_hot(y, logits.shape[2]).to(logits.dtype) if y.ndim == 1 else y
-    if y.ndim == 3:
-        wanted = wanted.transpose(0, 1)
     if weights is not None:
         wanted = wanted * weights
     total = wanted.sum(dim=(-2, -1)).clamp(min=1e-12)
@@ -307,7 +305,7 @@ def _epoch(
     total = torch.zeros(head.ensemble_size, device=train.y.device)
     for start in range(0, n, head.batch_size):
         rows = order[start : start + head.batch_size]
-        inputs = _input(train.X, rows, head.input_dropout, generator)
+        inputs = _dropout(train.X[rows], head.input_dropout, generator)
         logits = stack.logits(inputs, head.dropout, generator)
         losses = _losses(logits, train.y[rows], weights)
         optimizer.zero_grad()
@@ -315,21 +313,6 @@ def _epoch(
         optimizer.step()
         total += losses.detach() * len(rows)
     return [value / n for value in total.tolist()]
-
-
-def _input(
-    X: torch.Tensor | csr_array, rows: torch.Tensor, share: float, generator: torch.Generator
-) -> torch.Tensor | csr_array:
-    """Return some rows with a share of their features left out."""
-    if isinstance(X, torch.Tensor):
-        return _dropout(X[rows], share, generator)
-    chosen = X[rows.numpy()]
-    if not share:
-        return chosen
-    kept = torch.empty(len(chosen.data)).bernoulli_(1 - share, generator=generator).numpy() > 0
-    starts = np.concatenate([[0], np.cumsum(kept)])[chosen.indptr]
-    values = chosen.data[kept] / np.float32(1 - share)
-    return csr_array((values, chosen.indices[kept], starts), shape=chosen.shape)
 
 
 def _evaluate(stack: Stack, rows: Rows, weights: torch.Tensor | None) -> list[tuple[float, float]]:

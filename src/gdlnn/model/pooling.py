@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from gdlnn.errors import ModelError, require
+from gdlnn.errors import GraphError, ModelError, require
 from gdlnn.graphs import Feature, GraphDataset
 from gdlnn.graphs.molecules import chem, graph_molecule, hidden_by_default, without_messages
 from gdlnn.model.inputs import as_graphs
@@ -263,9 +263,9 @@ def _functions() -> list[Callable[[Any], float]]:
 
 def _sanitized(rd: Any, graph: Graph) -> Any:
     """Return the molecule of a graph with rings and hybridization; None where RDKit refuses it."""
-    molecule = graph_molecule(graph)
-    try:
+    try:  # a piece of a molecule may have impossible valences, and a placeholder is no element
+        molecule = graph_molecule(graph)
         rd.SanitizeMol(molecule)
-    except (ValueError, RuntimeError):  # a piece of a molecule may have impossible valences
+    except (GraphError, ValueError, RuntimeError):
         return None
     return molecule if graph.n_nodes else None

@@ -12,10 +12,11 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gdlnn.errors import ModelError
+from gdlnn.jobs import one_thread
 from gdlnn.model.base import RegressorMixin, StoredHead, Tensors, check_shapes, joined_tensors, part_tensors
 from gdlnn.model.forest import Forest
 from gdlnn.model.inputs import is_whole
@@ -71,7 +72,7 @@ class LinearSum(RegressionHead):
 
     def values(self, X: FloatArray) -> FloatArray:
         """Return the sum of every row."""
-        return np.asarray(X @ self.coef_ + self.intercept_)
+        return np.asarray(csr_array(X) @ self.coef_ + self.intercept_)  # sparse: no sum depends on threads
 
     def contributions(self, X: FloatArray, baseline: FloatArray, wanted: IntArray) -> FloatArray:  # noqa: ARG002
         """Return coefficient times difference from the baseline."""
@@ -92,6 +93,7 @@ class LinearSum(RegressionHead):
 class RidgeHead(LinearSum):
     """A linear regression with an L2 penalty, whose strength leave-one-out decides in closed form."""
 
+    @one_thread()
     def fit(self, X: Any, y: npt.ArrayLike, row_weights: FloatArray | None = None) -> Self:
         """Fit the coefficients; columns with a deviation above 1 are scaled to 1 first."""
         from sklearn.linear_model import Ridge, RidgeCV
@@ -125,6 +127,7 @@ class ShortTableHead(LinearSum):
 
     max_programs: int = 30
 
+    @one_thread()
     def fit(self, X: Any, y: npt.ArrayLike, row_weights: FloatArray | None = None) -> Self:
         """Choose columns by orthogonal matching pursuit, and fit their coefficients."""
         from sklearn.linear_model import RidgeCV, orthogonal_mp

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy.sparse import csc_array
 
 from gdlnn.errors import ModelError, printable
+from gdlnn.jobs import one_thread
 from gdlnn.model.inputs import is_whole
 from gdlnn.model.linear import AdditiveHead
 
@@ -61,6 +62,7 @@ class ScorecardHead(AdditiveHead):
     points: bool = False
     random_state: int | None = None
 
+    @one_thread()
     def fit(self, X: Any, y: npt.ArrayLike) -> Self:
         """Choose features and fit their coefficients."""
         if not is_whole(self.max_programs, 1):
