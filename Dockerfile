@@ -8,8 +8,6 @@ RUN make wheel PYTHON=python
 
 FROM python:3.12-slim-bookworm
 RUN useradd --create-home --uid 1000 gdlnn
-# torch's CPU build is enough, and a tenth of the size of the others.
-ARG PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu
 WORKDIR /gdlnn
 COPY --from=build /gdlnn/dist dist
 COPY constraints.txt constraints.txt

@@ -197,6 +197,7 @@ class _SharedLimit:
         with self._lock:
             self._users += 1
             if self._users == 1:
+                _claim(libraries)
                 self._undo.enter_context(libraries.limit(limits=1))
         try:
             yield
@@ -204,7 +205,15 @@ class _SharedLimit:
             with self._lock:
                 self._users -= 1
                 if not self._users:
+                    _claim(libraries)
                     self._undo.close()
+
+
+def _claim(libraries: ThreadpoolController) -> None:
+    """Let this thread change limits: threadpoolctl ignores all but the first thread that did, from 3.8 on."""
+    for library in libraries.lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread(force=True)
 
 
 _BLAS = _SharedLimit()
