@@ -199,7 +199,12 @@ def usable_rows(
     ):  # `as_labeled` says what is wrong
         return X, y, weights
     no_label = {i for i, label in enumerate(labels) if is_missing(label)}
-    bad = unreadable(X, Conversion(), on_error).keys() - no_label
+    reasons = unreadable(X, Conversion(), on_error)
+    if no_label and on_error == "raise":  # later, items would be counted without these rows
+        for index, reason in unreadable(X, Conversion(), "skip").items():
+            if index not in no_label:
+                raise ModelError(f"fit: graphs: item {index}: {reason}")
+    bad = reasons.keys() - no_label
     if not no_label and not bad:
         return X, y, weights
     logger.warning(
