@@ -191,6 +191,8 @@ def test_rows_without_a_label_and_bad_molecules_are_skipped(caplog: pytest.LogCa
         model.fit(["CCCC", *given], [None, *labels])  # as counted in what was given
     with pytest.raises(ModelError, match="expected labels of one kind, got numbers and text"):
         model.fit(SMILES, ["a", *LABELS[1:]])  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match="expected whole numbers of at most 64 bits"):
+        model.fit(SMILES, [2**63 * label for label in LABELS])  # NumPy makes doubles of these
     regressor = GDLNNRegressor(head="linear", verbose=False).fit(given, labels, on_error="skip")
     assert len(regressor.training_.labels) == 36
 
