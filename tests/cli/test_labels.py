@@ -143,8 +143,11 @@ def test_a_folder_is_replaced_as_a_whole_or_not_at_all(
     assert content() == before
     assert not list(folder.parent.glob(".gdlnn-*"))
     monkeypatch.setattr(training, "trained", fit)
+    folder.chmod(0o700)
+    (folder / "models.json").chmod(0o640)
     run(*again)
     assert content() != before
+    assert [path.stat().st_mode & 0o777 for path in (folder, folder / "models.json")] == [0o700, 0o640]
     (folder / "notes.txt").write_text("mine")
     assert "got one with other files: notes.txt" in refusal(capsys, *again)
 
