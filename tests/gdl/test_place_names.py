@@ -39,6 +39,7 @@ LETTERS = Schema((Feature("label", "nominal", {0: "C", 1: "N"}),))
         ("c1ccccc1-c1ccncc1", [5, 6], "parts of benzene and pyridine rings"),
         ("COCOC", [2], "part of an acetal"),
         ("[Na+].[Cl-]", [0], "sodium ion"),
+        ("*c1ccccc1", [0], "dummy atom"),
     ],
 )
 def test_places_of_molecules(smiles: str, nodes: list[int], name: str) -> None:

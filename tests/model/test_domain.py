@@ -75,12 +75,19 @@ def test_elements_and_shapes_of_no_drug_lie_outside(model: GDLNNClassifier) -> N
 
     graphs = [model.reading.graph(Chem.MolFromSmiles(smiles)) for smiles in ("[He]", "[U]", C60)]
     helium, uranium, buckyball = model.domain(graphs)
-    (open_end,) = model.domain([model.reading.graph(Chem.MolFromSmiles("*c1ccccc1"))])
-    assert "placeholder (*)" in open_end.reason
     assert helium.reason == "contains an element that no training molecule has: He"
     assert uranium.reason == "contains an element that no training molecule has: U"
     assert [where.domain for where in (helium, uranium, buckyball)] == ["outside"] * 3
     assert "shares" in buckyball.reason or "surroundings" in buckyball.reason
+
+
+def test_a_placeholder_is_outside_but_predicted_explained_and_drawn(data: GraphDataset) -> None:
+    model = GDLNNClassifier("neighborhoods", verbose=False).fit(data[:60])
+    assert model.layer_.pooled_.properties  # RDKit is asked about the whole molecule
+    explanation = model.explain("*c1ccccc1C(=O)O")
+    assert "placeholder (*)" in explanation.domain_reason
+    assert 0 < explanation.probability < 1
+    assert "<svg" in explanation.draw()
 
 
 def test_a_value_between_the_limits_is_at_the_edge() -> None:

@@ -187,10 +187,12 @@ def test_rows_without_a_label_and_bad_molecules_are_skipped(caplog: pytest.LogCa
     model.fit(given, labels, sample_weight=range(1, 39), on_error="skip")
     assert "skipped 2 of 38 rows: 1 without a label, 1 that cannot be read" in caplog.text
     assert np.array_equal(model.predict_proba(SMILES), plain.predict_proba(SMILES))
-    with pytest.raises(ModelError, match="item 36: expected a SMILES"):
-        model.fit(given, labels)
+    with pytest.raises(ModelError, match="item 37: expected a SMILES"):
+        model.fit(["CCCC", *given], [None, *labels])  # as counted in what was given
     with pytest.raises(ModelError, match="expected labels of one kind, got numbers and text"):
         model.fit(SMILES, ["a", *LABELS[1:]])  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match="expected whole numbers of at most 64 bits"):
+        model.fit(SMILES, [2**63 * label for label in LABELS])  # NumPy makes doubles of these
     regressor = GDLNNRegressor(head="linear", verbose=False).fit(given, labels, on_error="skip")
     assert len(regressor.training_.labels) == 36
 

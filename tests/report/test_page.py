@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.metrics import brier_score_loss
 
 from gdlnn import GraphDataset
 from gdlnn.errors import DatasetError
@@ -80,6 +81,7 @@ def test_figures_are_those_of_the_model(
     assert len(report["graphs"]) == len(test)
     assert sum(row["n"] for row in found["calibration"]["bins"]) == len(test)
     assert report["learning_curve"][0]["epoch"] == 1
+    assert found["brier"] == pytest.approx(brier_score_loss(test.y, model.predict_proba(test)[:, 1]))
 
 
 def test_programs_are_counted_as_the_model_matches_them(

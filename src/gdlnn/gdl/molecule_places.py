@@ -66,7 +66,7 @@ class Named(NamedTuple):
 def molecule_place_name(graph: Graph, nodes: Iterable[int], schema: Schema) -> str:
     """Return a name for some connected atoms of a molecule; "" if the table has nothing for them."""
     molecule, parts = _parts(graph, schema)
-    place = frozenset(v for v in nodes if molecule.GetAtomWithIdx(v).GetAtomicNum() > 1)
+    place = frozenset(v for v in nodes if molecule.GetAtomWithIdx(v).GetAtomicNum() != 1)
     named = list(_named([*parts, *_chains(molecule, parts, place)], place))
     left = place
     chosen: list[Named] = []
@@ -230,6 +230,8 @@ def _atom_name(molecule: Any, place: frozenset[int]) -> str:
     atom = molecule.GetAtomWithIdx(min(place))
     if _is_saturated_carbon(atom):
         return ("quaternary carbon", "CH group", "CH2 group", "methyl group", "methane")[_hydrogens(atom)]
+    if not atom.GetAtomicNum():
+        return "dummy atom"
     name = str(chem(_PURPOSE).GetPeriodicTable().GetElementName(atom.GetAtomicNum())).lower()
     if not atom.GetFormalCharge() or atom.GetDegree():
         return name

@@ -409,6 +409,7 @@ def _without_hydrogens(molecule: Any) -> Any:
 
 
 _MOST_KNOWN_ATOMS = 4096
+PLACEHOLDER = "0"  # what the atom * of a SMILES is called: its number, since it has no symbol
 _OF_ATOMS = ("atom", "charge", "hydrogens", "radicals", "aromatic")
 
 
@@ -416,9 +417,9 @@ def _atom(rd: Any, schema: Schema, values: Mapping[str, float]) -> Any:
     """Return an atom of RDKit with the values of features that it knows."""
     named = {feature.name: feature for feature in schema.node}
     symbol = named["atom"].value_name(values["atom"])
-    if symbol not in ELEMENTS:
+    if symbol not in (*ELEMENTS, PLACEHOLDER):
         raise GraphError(f"atom: expected the symbol of an element, got {symbol!r}")
-    atom = rd.Atom(symbol)
+    atom = rd.Atom(0 if symbol == PLACEHOLDER else symbol)
     if "charge" in values:
         atom.SetFormalCharge(int(named["charge"].value_name(values["charge"])))
     if "hydrogens" in values:

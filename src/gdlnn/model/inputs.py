@@ -199,7 +199,12 @@ def usable_rows(
     ):  # `as_labeled` says what is wrong
         return X, y, weights
     no_label = {i for i, label in enumerate(labels) if is_missing(label)}
-    bad = unreadable(X, Conversion(), on_error).keys() - no_label
+    reasons = unreadable(X, Conversion(), on_error)
+    if no_label and on_error == "raise":  # later, items would be counted without these rows
+        for index, reason in unreadable(X, Conversion(), "skip").items():
+            if index not in no_label:
+                raise ModelError(f"fit: graphs: item {index}: {reason}")
+    bad = reasons.keys() - no_label
     if not no_label and not bad:
         return X, y, weights
     logger.warning(
@@ -210,8 +215,8 @@ def usable_rows(
     shares = None if weights is None else np.asarray(weights)
     if shares is not None and shares.shape == (len(X),):
         shares = shares[kept]
-    found = np.array(labels[kept].tolist())
-    if found.dtype.kind == "f" and (found == np.floor(found)).all():  # pandas has holes in numbers only
+    found = labels[kept]
+    if all(isinstance(one, float) and one.is_integer() for one in found):  # pandas has holes in numbers only
         found = found.astype(np.int64)
     if isinstance(X, GraphDataset):
         return X.take(kept).with_y(found), None, shares
@@ -246,17 +251,13 @@ def unreadable(X: GraphsLike, convert: Conversion, on_error: OnError) -> dict[in
 
 
 def _labels(y: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
-    """Return labels as an array; words of a pandas column, which come as objects, as text."""
-    labels = np.asarray(
-        y, dtype=object if isinstance(y, list | tuple) else None
-    )  # NumPy makes text of 1 and "a"
-    if labels.dtype.kind not in "Of" or labels.ndim != 1:
-        return labels
-    values = labels.tolist()
-    for index, value in enumerate(values):
-        if is_missing(value):
-            raise ModelError(f"{what}: y: item {index}: expected a label, got {value}; remove these rows")
-    return np.array(values) if labels.dtype.kind == "O" and len(set(map(type, values))) == 1 else labels
+    """Return labels as an array; those of a list as objects, which NumPy has not made alike."""
+    labels = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
+    if labels.dtype.kind in "Of" and labels.ndim == 1:
+        for index, value in enumerate(labels.tolist()):
+            if is_missing(value):
+                raise ModelError(f"{what}: y: item {index}: expected a label, got {value}; remove these rows")
+    return labels
 
 
 def as_weights(weights: npt.ArrayLike | None, n: int, what: str = "fit: sample_weight") -> FloatArray | None:

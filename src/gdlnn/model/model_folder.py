@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -46,6 +47,9 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
         new, old = Path(made, "new"), Path(made, "old")
         new.mkdir()
         yield new
+        for path in (new, *new.iterdir()):
+            if (before := folder / path.relative_to(new)).exists():
+                shutil.copymode(before, path)
         if not (folder / MANIFEST).is_file():
             folder.mkdir(exist_ok=True)
             # The manifest comes last: without it there is no folder of models yet.

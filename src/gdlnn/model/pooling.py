@@ -263,7 +263,7 @@ def _functions() -> list[Callable[[Any], float]]:
 
 def _sanitized(rd: Any, graph: Graph) -> Any:
     """Return the molecule of a graph with rings and hybridization; None where RDKit refuses it."""
-    try:  # a piece of a molecule may have impossible valences, and a placeholder is no element
+    try:  # a piece of a molecule may have impossible valences
         molecule = graph_molecule(graph)
         rd.SanitizeMol(molecule)
     except (GraphError, ValueError, RuntimeError):

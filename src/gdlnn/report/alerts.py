@@ -102,9 +102,9 @@ def find_alerts(
 
     Of a regressor the classes are values higher and lower than the training median.
 
-    An alert is the more useful, the higher the lower bound of its precision, and the more molecules of its
-    class it matches that no alert before it does; both on held-out molecules if there are any. Those that
-    are not clearly more frequent in their class than in others are left out.
+    An alert is the more useful, the more the lower bound of its precision exceeds the share of its class, and
+    the more molecules of its class it matches that no alert before it does; both on held-out molecules if
+    there are any. Those that are not clearly more frequent in their class than in others are left out.
 
     Parameters
     ----------
@@ -134,12 +134,13 @@ def find_alerts(
 
 
 def _most_useful_first(alerts: list[Alert], matches: Any, y: npt.NDArray[Any]) -> list[Alert]:
-    """Order alerts by the lower bound of their precision times the molecules that they add."""
+    """Order alerts by how far their precision is above chance for sure, times the molecules that they add."""
     if not alerts:
         return []
     found = csr_array(matches[:, [alert.column for alert in alerts]].T, dtype=np.float64)
     own = found.multiply(np.stack([y == alert.label for alert in alerts])).tocsr()
     bounds = np.array([(alert.counted.precision()["precision_interval"] or [0])[0] for alert in alerts])
+    bounds -= [(y == alert.label).mean() for alert in alerts]  # else what nearly all molecules have is first
     order = sorted(range(len(alerts)), key=lambda i: (-bounds[i] * own[[i]].sum(), i))
     uncovered, chosen = np.ones(len(y)), []
     left = np.ones(len(alerts), dtype=bool)
