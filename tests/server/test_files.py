@@ -118,7 +118,7 @@ def write(path: Path, kind: str) -> None:
         path.write_bytes(gzip.compress(text) if kind.endswith(".gz") else text)
 
 
-def test_a_saved_data_set(client: TestClient, tmp_path: Path) -> None:
+def test_a_saved_data_set_keeps_its_names(client: TestClient, tmp_path: Path) -> None:
     data = load_smiles(MOLECULES, label="active", id="id")
     data.save(tmp_path / "saved.jsonl")
     rows = sent(client, (tmp_path / "saved.jsonl").read_bytes(), kind="jsonl")["rows"]

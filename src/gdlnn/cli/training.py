@@ -310,14 +310,14 @@ def _contribution_lines(model: Any) -> list[str]:
 
 
 def _report_never_predicted(model: GDLNNClassifier, parts: dict[str, GraphDataset], say: Say) -> None:
-    """Say which of two classes is predicted for no held-out graph, or without any for no training graph."""
+    """Say if the rarer of two classes is predicted for no held-out graph, or without any no training graph."""
     held_out = [part for name, part in parts.items() if name != "train" and len(part)]
     shown = held_out or [parts["train"]]
     predicted = {label for part in shown for label in model.predict(part).tolist()}
-    never = [label for label in model.classes_.tolist() if label not in predicted]
-    if len(model.classes_) == 2 and never:
+    rare = min(model.classes_.tolist(), key=model.programs_.info.label_counts.__getitem__)
+    if len(model.classes_) == 2 and rare not in predicted:
         say(
-            f"{(model.schema_ or Schema()).class_name(never[0])} is predicted for none of the "
+            f"{(model.schema_ or Schema()).class_name(rare)} is predicted for none of the "
             f"{sum(map(len, shown))} {'held-out' if held_out else 'training'} graphs; --threshold "
             "balanced-accuracy, or a probability such as --threshold 0.2, predicts the rarer class more often"
         )
