@@ -11,8 +11,7 @@ class CheckedForest {
     CheckedForest(int n_features, Vector<std::int32_t> roots, Vector<std::int32_t> feature,
                   Vector<float> threshold, Vector<std::int32_t> left, Vector<std::int32_t> right,
                   Matrix<double> values)
-        : roots_(roots), feature_(feature), threshold_(threshold), left_(left), right_(right),
-          values_(values) {
+        : roots_(roots), values_(values) {
         const auto n = static_cast<std::int64_t>(feature.shape(0));
         const auto n_leaves = static_cast<std::int64_t>(values.shape(0));
         bool fine = n_features >= 0 && roots.shape(0) > 0 && values.shape(1) > 0 &&
@@ -30,16 +29,17 @@ class CheckedForest {
         }
         if (!fine)
             throw nb::value_error("forest: expected trees whose children follow their parents");
+        std::vector<ForestNode> nodes(feature.shape(0));
+        for (std::size_t i = 0; i < nodes.size(); ++i)
+            nodes[i] = {feature(i), threshold(i), left(i), right(i)};
+        const int depth = largest_depth(nodes);
         forest_ = {n_features,
                    static_cast<int>(values.shape(1)),
                    static_cast<int>(roots.shape(0)),
                    roots_.data(),
-                   feature_.data(),
-                   threshold_.data(),
-                   left_.data(),
-                   right_.data(),
-                   values_.data()};
-        forest_.depth = largest_depth(forest_, static_cast<int>(n));
+                   std::move(nodes),
+                   values_.data(),
+                   depth};
     }
 
     nb::ndarray<nb::numpy, double> predict(Matrix<float> rows, int n_threads) const {
@@ -80,9 +80,7 @@ class CheckedForest {
             throw nb::value_error("rows: expected one column per feature of the forest");
     }
 
-    Vector<std::int32_t> roots_, feature_;
-    Vector<float> threshold_;
-    Vector<std::int32_t> left_, right_;
+    Vector<std::int32_t> roots_;
     Matrix<double> values_;
     Forest forest_;
 };

@@ -1,6 +1,7 @@
 #include "gdlnn/forest.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 
 #include "parallel.hpp"
@@ -8,9 +9,11 @@
 namespace gdlnn {
 namespace {
 
-std::int32_t branch(const Forest &forest, std::int32_t node, const float *row) {
-    return row[forest.feature[node]] <= forest.threshold[node] ? forest.left[node]
-                                                               : forest.right[node];
+// Trees that a prediction walks at once, so that the memory fetches their next nodes together.
+constexpr int kTreesAtOnce = 8;
+
+std::int32_t branch(const ForestNode &node, const float *row) {
+    return row[node.feature] <= node.threshold ? node.left : node.right;
 }
 
 // 1 / ((a + b) over a), for sets of up to n features.
@@ -47,16 +50,17 @@ class Walk {
   private:
     enum Side : std::uint8_t { kBoth, kRow, kBaseline };
 
-    void visit(std::int32_t node) {
-        const auto feature = forest_.feature[node];
+    void visit(std::int32_t number) {
+        const ForestNode &node = forest_.nodes[static_cast<std::size_t>(number)];
+        const auto feature = node.feature;
         if (feature < 0) {
-            leaf(forest_.values[static_cast<std::size_t>(forest_.left[node]) *
+            leaf(forest_.values[static_cast<std::size_t>(node.left) *
                                     static_cast<std::size_t>(forest_.n_values) +
                                 static_cast<std::size_t>(wanted_)]);
             return;
         }
-        const auto of_row = branch(forest_, node, row_);
-        const auto of_baseline = branch(forest_, node, baseline_);
+        const auto of_row = branch(node, row_);
+        const auto of_baseline = branch(node, baseline_);
         Side &side = side_[static_cast<std::size_t>(feature)];
         if (of_row == of_baseline || side == kRow) {
             visit(of_row);
@@ -96,14 +100,14 @@ class Walk {
 
 } // namespace
 
-int largest_depth(const Forest &forest, int n_nodes) {
-    std::vector<int> depth(static_cast<std::size_t>(n_nodes), 0);
+int largest_depth(const std::vector<ForestNode> &nodes) {
+    std::vector<int> depth(nodes.size(), 0);
     int largest = 0;
-    for (int node = 0; node < n_nodes; ++node) { // children come after their parents
-        if (forest.feature[node] < 0)
+    for (std::size_t i = 0; i < nodes.size(); ++i) { // children come after their parents
+        if (nodes[i].feature < 0)
             continue;
-        const int below = depth[static_cast<std::size_t>(node)] + 1;
-        for (const auto child : {forest.left[node], forest.right[node]}) {
+        const int below = depth[i] + 1;
+        for (const auto child : {nodes[i].left, nodes[i].right}) {
             int &known = depth[static_cast<std::size_t>(child)];
             known = std::max(known, below); // a damaged file may have several ways to a node
         }
@@ -121,14 +125,25 @@ std::vector<double> predict(const Forest &forest, const float *rows, std::int64_
         return [&](std::int64_t item) {
             const float *row = rows + static_cast<std::size_t>(item) * width;
             double *out = result.data() + static_cast<std::size_t>(item) * n_values;
-            for (int tree = 0; tree < forest.n_trees; ++tree) {
-                auto node = forest.roots[tree];
-                while (forest.feature[node] >= 0)
-                    node = branch(forest, node, row);
-                const double *leaf =
-                    forest.values + static_cast<std::size_t>(forest.left[node]) * n_values;
-                for (std::size_t k = 0; k < n_values; ++k)
-                    out[k] += leaf[k];
+            for (int first = 0; first < forest.n_trees; first += kTreesAtOnce) {
+                const int n_trees = std::min(kTreesAtOnce, forest.n_trees - first);
+                std::array<const ForestNode *, kTreesAtOnce> at;
+                for (int i = 0; i < n_trees; ++i)
+                    at[i] = &forest.nodes[forest.roots[first + i]];
+                for (bool moved = true; moved;) {
+                    moved = false;
+                    for (int i = 0; i < n_trees; ++i)
+                        if (at[i]->feature >= 0) {
+                            at[i] = &forest.nodes[branch(*at[i], row)];
+                            moved = true;
+                        }
+                }
+                for (int i = 0; i < n_trees; ++i) { // in the order of the trees: the same sum
+                    const double *leaf =
+                        forest.values + static_cast<std::size_t>(at[i]->left) * n_values;
+                    for (std::size_t k = 0; k < n_values; ++k)
+                        out[k] += leaf[k];
+                }
             }
             for (std::size_t k = 0; k < n_values; ++k)
                 out[k] /= forest.n_trees;

@@ -9,31 +9,21 @@ namespace {
 
 struct RandomForest {
     int n_features;
-    std::vector<std::int32_t> roots, feature, left, right;
-    std::vector<float> threshold;
+    std::vector<std::int32_t> roots;
+    std::vector<ForestNode> nodes;
     std::vector<double> values;
 
     Forest forest() const {
-        Forest made{n_features,
-                    2,
-                    static_cast<int>(roots.size()),
-                    roots.data(),
-                    feature.data(),
-                    threshold.data(),
-                    left.data(),
-                    right.data(),
-                    values.data()};
-        made.depth = largest_depth(made, static_cast<int>(feature.size()));
-        return made;
+        const auto n_trees = static_cast<int>(roots.size());
+        return {n_features, 2, n_trees, roots.data(), nodes, values.data(), largest_depth(nodes)};
     }
 
     std::int32_t grow(Rng &rng, int depth) {
-        const auto node = static_cast<std::int32_t>(feature.size());
+        const auto node = static_cast<std::int32_t>(nodes.size());
         const bool leaf = depth == 0 || rng.chance(0.2);
-        feature.push_back(leaf ? -1 : rng.below(n_features));
-        threshold.push_back(static_cast<float>(rng.below(4)) + 0.5F);
-        left.push_back(static_cast<std::int32_t>(values.size() / 2));
-        right.push_back(0);
+        const auto feature = leaf ? -1 : rng.below(n_features);
+        const auto threshold = static_cast<float>(rng.below(4)) + 0.5F;
+        nodes.push_back({feature, threshold, static_cast<std::int32_t>(values.size() / 2), 0});
         if (leaf) {
             values.push_back(rng.unit());
             values.push_back(rng.unit());
@@ -41,8 +31,8 @@ struct RandomForest {
         }
         const auto below = grow(rng, depth - 1);
         const auto above = grow(rng, depth - 1);
-        left[idx(node)] = below;
-        right[idx(node)] = above;
+        nodes[idx(node)].left = below;
+        nodes[idx(node)].right = above;
         return node;
     }
 };

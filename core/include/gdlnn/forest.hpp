@@ -7,24 +7,30 @@
 
 namespace gdlnn {
 
-// The trees end to end. An inner node sends a row to `left` if its feature is at most the
-// threshold, otherwise to `right`; both are numbers of nodes of the whole forest, and larger than
-// the node's own. A leaf has the feature -1 and `left` is its row of `values`.
+// An inner node sends a row to `left` if its feature is at most the threshold, otherwise to
+// `right`; both are numbers of nodes of the whole forest, and larger than the node's own. A leaf
+// has the feature -1 and `left` is its row of `values`. What a step needs lies side by side: most
+// of the time of a walk goes to fetching nodes.
+struct ForestNode {
+    std::int32_t feature;
+    float threshold;
+    std::int32_t left;
+    std::int32_t right;
+};
+
+// The trees end to end.
 struct Forest {
     int n_features = 0;
     int n_values = 0; // per leaf: one per class, or one
     int n_trees = 0;
     const std::int32_t *roots = nullptr; // n_trees
-    const std::int32_t *feature = nullptr;
-    const float *threshold = nullptr;
-    const std::int32_t *left = nullptr;
-    const std::int32_t *right = nullptr;
+    std::vector<ForestNode> nodes;
     const double *values = nullptr; // leaves × n_values
     int depth = 0;                  // of the deepest leaf, see `largest_depth`
 };
 
 // The depth of the deepest leaf, which contributions need; asked for once, as it visits every node.
-int largest_depth(const Forest &forest, int n_nodes);
+int largest_depth(const std::vector<ForestNode> &nodes);
 
 struct ForestParams {
     int n_threads = 1;

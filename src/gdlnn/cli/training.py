@@ -310,11 +310,11 @@ def _contribution_lines(model: Any) -> list[str]:
 
 
 def _report_never_predicted(model: GDLNNClassifier, parts: dict[str, GraphDataset], say: Say) -> None:
-    """Say if the rarer of two classes is predicted for no held-out graph, or without any no training graph."""
+    """Say if the rarer of two classes is predicted for none of the held-out, or else training graphs."""
     held_out = [part for name, part in parts.items() if name != "train" and len(part)]
     shown = held_out or [parts["train"]]
     predicted = {label for part in shown for label in model.predict(part).tolist()}
-    rare = min(model.classes_.tolist(), key=model.programs_.info.label_counts.__getitem__)
+    rare = min(model.classes_.tolist(), key=dict(model.programs_.info.label_counts).__getitem__)
     if len(model.classes_) == 2 and rare not in predicted:
         say(
             f"{(model.schema_ or Schema()).class_name(rare)} is predicted for none of the "
