@@ -23,8 +23,7 @@ def datasets(
         str | None, typer.Argument(metavar="[DATASET]", help=f"{opt.DATASETS} Without one, all are listed.")
     ] = None,
     output: Annotated[
-        Path | None,
-        opt.output("The .jsonl file to write the dataset to; - writes to standard output."),
+        Path | None, opt.output("The .jsonl file to write; - writes to standard output.")
     ] = None,
     label: opt.Label = None,
     smiles: opt.Smiles = None,

@@ -42,8 +42,7 @@ def demo(
     train, _, test = data.split(sizes=(0.9, 0.0, 0.1))
     say(f"Split: {len(train)} for training, {len(test)} held out")
     model = GDLNNClassifier(n_jobs=-1, verbose=False).fit(train)
-    matches = f"the matches of {counted(len(model.programs_), 'program')}"
-    say(f"Trained a logistic regression and a forest on {matches}")
+    say(f"Trained a logistic regression and a forest on {counted(len(model.programs_), 'program')}")
     title = "BA-2Motifs" if dataset.startswith(SYNTHETIC) else data.name
     report = write_report(model, test, output, ReportOptions(max_counterfactuals=3), title=title)
     say(f"Evaluated and explained {report['performance']['n']} held-out graphs")
