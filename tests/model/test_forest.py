@@ -56,7 +56,7 @@ def test_trees_of_a_file_are_checked() -> None:
         tensors = {key: array.copy() for key, array in forest.tensors().items()}
         tensors[name][0] = value
         with pytest.raises(ValueError, match="forest"):
-            Forest.from_tensors(tensors, 45).check(30, 3)
+            Forest.from_tensors(tensors, 45).check(3)
 
 
 def test_a_mixture_is_the_mean_of_its_members_whatever_the_threads() -> None:

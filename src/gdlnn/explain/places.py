@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-SHARE_OF_HIGHEST, SHARE_IN_MOLECULES = 0.3, 0.6
+SHARE_OF_HIGHEST, SHARE_IN_MOLECULES = 0.3, 0.7
 """A node belongs to a place from this share of the highest score of its side on.
 
 In molecules it is higher, since the groups of these nodes are then taken whole.

@@ -95,10 +95,10 @@ class Forest:
         starts, thresholds = self._splits
         return thresholds[starts[column] : starts[column + 1]]
 
-    def check(self, n_trees: int, n_values: int) -> None:
-        """Raise a ValueError unless there are so many trees with so many values, all finite shares."""
-        if len(self.roots) != n_trees or self.values.shape[1:] != (n_values,):
-            raise ValueError(f"forest: expected {n_trees} trees with {n_values} values in each leaf")
+    def check(self, n_values: int) -> None:
+        """Raise a ValueError unless the leaves have so many values, all finite."""
+        if self.values.shape[1:] != (n_values,):
+            raise ValueError(f"forest: expected {n_values} values in each leaf")
         if not (np.isfinite(self.values).all() and np.isfinite(self.threshold).all()):
             raise ValueError("forest: expected finite numbers")
         _ = self._native

@@ -26,6 +26,8 @@ FOLDS = 4
 """Folds in which the logistic regression predicts rows that it was not fitted to, to be calibrated."""
 FEWEST_PER_CLASS = 8
 """With fewer rows of some class, nothing is calibrated."""
+FEWEST_TREES, MOST_TREE_ROWS = 300, 10_000_000
+"""From 10,000 rows on a forest of 1000 trees has fewer, but not fewer than 300."""
 MOST_DENSE = 100_000_000
 """A table of more values is given to the forest as a sparse one, which takes longer and less memory."""
 MOST_CANDIDATES = 400
@@ -44,7 +46,8 @@ class ForestHead(Head):
     Parameters
     ----------
     n_trees
-        Number of trees. More than a few hundred predict no better, but models of other seeds explain alike.
+        Number of trees. Above `MOST_TREE_ROWS` trees times rows there are fewer, down to `FEWEST_TREES`: more
+        predict no better, but with them models of other seeds explain alike.
     class_weight
         "balanced", weights by label, or None.
     random_state
@@ -87,7 +90,7 @@ class ForestHead(Head):
         if n_quantities:
             candidates = max(candidates, min(X.shape[1] // 10, MOST_CANDIDATES))
         model = RandomForestClassifier(
-            self.n_trees,
+            min(self.n_trees, max(FEWEST_TREES, MOST_TREE_ROWS // X.shape[0])),
             max_features=candidates,
             class_weight=self.weights_by_code(),
             random_state=self.random_state or 0,
@@ -130,7 +133,7 @@ class ForestHead(Head):
     def restore(self, tensors: Tensors, n_features: int, n_classes: int) -> None:
         """Set the arrays of the trees, which must fit the columns and classes."""
         self.forest_, self.held_out_ = Forest.from_tensors(tensors, n_features), None
-        self.forest_.check(self.n_trees, n_classes)
+        self.forest_.check(n_classes)
         self.classes_, self.n_features_in_ = np.arange(n_classes), n_features
 
 
@@ -196,7 +199,7 @@ class MixtureHead(Head):
         from sklearn.model_selection import StratifiedKFold
 
         logits = np.zeros((len(codes), len(self.classes_)))
-        folds = StratifiedKFold(FOLDS, shuffle=True, random_state=self.random_state or 0)
+        folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)  # seeds differ by the forest alone
         for inside, outside in folds.split(codes[:, None], codes):
             of_fold = None if weights is None else weights[inside]
             fitted = LinearHead(self.linear_.class_weight).fit(columns[inside], codes[inside], of_fold)

@@ -230,5 +230,5 @@ class RidgeForestHead(RegressionHead):
         self.ridge_ = RidgeHead()
         self.ridge_.restore(part_tensors(tensors, "ridge"), n_features, n_classes)
         self.forest_ = Forest.from_tensors(part_tensors(tensors, "forest"), n_features)
-        self.forest_.check(self.n_trees, 1)
+        self.forest_.check(1)
         self.n_features_in_ = n_features
