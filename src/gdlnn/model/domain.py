@@ -369,8 +369,9 @@ class _TrainingMatches:
 
         if len(matches) != 1:
             return self._largest(csr_array(matches, dtype=np.float32))
-        programs = np.flatnonzero(matches[0])  # counting is quicker than a product
-        counts = np.bincount(self._by_program[programs].indices, minlength=len(self._sizes))
+        programs, table = np.flatnonzero(matches[0]), self._by_program  # counting is quicker than a product
+        graphs = [table.indices[table.indptr[i] : table.indptr[i + 1]] for i in programs.tolist()]
+        counts = np.bincount(np.concatenate([*graphs, table.indices[:0]]), minlength=len(self._sizes))
         similar = self._similar(counts[None].astype(np.float32), np.full((1, 1), len(programs), np.float32))
         return np.asarray(similar.max(axis=1))
 

@@ -24,8 +24,9 @@ EVENNESS = 0.75
 
 Unscaled, a rare program hardly counts; fully scaled, it counts as much as a common one.
 """
-N_POINTS = 32
-"""Points of a path at which gradients of three or more classes are taken."""
+_POINTS, _SHARES = np.polynomial.legendre.leggauss(32)
+POINTS, SHARES = (_POINTS[:, None, None] + 1) / 2, _SHARES[:, None] / 2
+"""Points of a path at which gradients of three or more classes are taken, and their weights."""
 
 
 class AdditiveHead(Head):
@@ -101,12 +102,10 @@ def linear_contributions(
         )
         gradient[rows, wanted], gradient[rows, 1 - wanted] = slope, -slope
         return np.asarray(steps * (gradient @ coef))
-    points, shares = np.polynomial.legendre.leggauss(N_POINTS)
-    for at, share in zip((points + 1) / 2, shares / 2, strict=True):
-        chances = softmax(start + at * change, axis=1)
-        own = chances[rows, wanted]
-        gradient -= share * chances * own[:, None]
-        gradient[rows, wanted] += share * own
+    chances = softmax(start + POINTS * change, axis=2)  # points × rows × classes
+    own = SHARES * chances[:, rows, wanted]
+    gradient -= (own[:, :, None] * chances).sum(axis=0)
+    gradient[rows, wanted] += own.sum(axis=0)
     return np.asarray(steps * (gradient @ coef))
 
 

@@ -26,8 +26,8 @@ FOLDS = 4
 """Folds in which the logistic regression predicts rows that it was not fitted to, to be calibrated."""
 FEWEST_PER_CLASS = 8
 """With fewer rows of some class, nothing is calibrated."""
-FEWEST_TREES, MOST_TREE_ROWS = 300, 10_000_000
-"""From 10,000 rows on a forest of 1000 trees has fewer, but not fewer than 300."""
+FEWEST_TREES, MOST_TREE_ROWS = 100, 5_000_000
+"""From 5,000 rows on a forest of 1000 trees has fewer, but not fewer than 100."""
 MOST_DENSE = 100_000_000
 """A table of more values is given to the forest as a sparse one, which takes longer and less memory."""
 MOST_CANDIDATES = 400
