@@ -1,16 +1,19 @@
-"""Make the pictures of README and docs, in docs/pictures, from models that are trained here.
+"""Make the pictures and example texts of README and docs from models that are trained here.
 
 ::
 
     python tools/pictures.py              # explanations as SVG: needs GDLNN_DATA, takes a few minutes
     python tools/pictures.py --browser    # also of the report, by Chromium
 
-Every picture of an explanation is what `Explanation.draw` gives; nothing is drawn by hand.
+Every picture of an explanation is what `Explanation.draw` gives, every text what `describe` gives; nothing is
+drawn or typed by hand. The sentences around them are: read these pages again afterwards.
 """
 
 from __future__ import annotations
 
+import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -34,15 +37,16 @@ MOLECULES = {
     "explanation": "CC1(C)SC2C(NC(=O)COc3ccccc3)C(=O)N2C1C(=O)O",  # penicillin V
     "diclofenac": "OC(=O)Cc1ccccc1Nc1c(Cl)cccc1Cl",
 }
+TOLUIC_ACID, FLUTRIAFOL = "OC(=O)c1ccccc1C", "OC(Cn1cncn1)(c1ccc(F)cc1)c1ccccc1F"
 
 
 def model_of(name: str, data: GraphDataset) -> tuple[gdlnn.GDLNNClassifier, GraphDataset]:
     """Return a model with default settings and the graphs held out, from a file if it was trained before."""
-    train, val, test = data.split()
+    train, _, test = data.split()
     file = BUILD / f"{name}.gdlnn"
     if file.is_file():
         return gdlnn.load_model(file), test
-    model = gdlnn.GDLNNClassifier(verbose=False).fit(train, validation=val)
+    model = gdlnn.GDLNNClassifier(verbose=False).fit(train)
     BUILD.mkdir(parents=True, exist_ok=True)
     model.save(file)
     return model, test
@@ -66,6 +70,32 @@ def save(name: str, explanation: Explanation) -> None:
     # The README has the text beside its picture.
     explanation.draw(PICTURES / f"{name}.svg", legend=name != "explanation")
     print(f"{name}: {explanation.describe()}\n", flush=True)
+
+
+def write_text(page: str, text: str) -> None:
+    """Put a text in place of the one explanation on a page."""
+    file = ROOT / page
+    old = file.read_text(encoding="utf-8")
+    new, n = re.subn(r"```text\n[^`]*starts at[^`]*```", lambda _: f"```text\n{text}\n```", old)
+    assert n == 1, (page, n)
+    file.write_text(new, encoding="utf-8")
+
+
+def texts() -> None:
+    """Write the explanations of the README, the chemists' tutorial and the page on regression."""
+    barrier, _ = model_of("BBBP", gdlnn.load_dataset("BBBP"))
+    penicillin = MOLECULES["explanation"]
+    assert barrier.seen([penicillin]) == [False], "the README says that it was not trained on"
+    write_text("README.md", f"{penicillin}: {barrier.explain(penicillin).describe()}")
+    # as `gdlnn train` splits the table
+    table = gdlnn.load_smiles(ROOT / "examples" / "molecules.csv", label="active")
+    active, _ = model_of("molecules", table)
+    write_text("docs/chemist.md", f"{TOLUIC_ACID}: {active.explain(TOLUIC_ACID).describe()}")
+    column = "measured log solubility in mols per litre"
+    solubility = Path(os.environ["GDLNN_DATA"]) / "ESOL" / "ESOL.csv"
+    data = gdlnn.load_smiles(solubility, label=column, threshold="number")
+    model = gdlnn.GDLNNRegressor(unit="log mol/l", verbose=False).fit(data)
+    write_text("docs/regression.md", model.explain(FLUTRIAFOL).describe())
 
 
 def best(model: gdlnn.GDLNNClassifier, test: GraphDataset, label: Any) -> Explanation:
@@ -115,5 +145,6 @@ def pages() -> None:
 
 if __name__ == "__main__":
     explanations()
+    texts()
     if "--browser" in sys.argv:
         pages()

@@ -84,11 +84,13 @@ def main() -> None:
     nitro = toxic.explain(with_hydrogens(nitrobenzene, graphs.schema))
     change = counterfactual(barrier, barrier.explain(aspirin).graph)
     wrong = held_out(unseen, explained, lambda e, y: e.prediction != y and e.probability > 0.7)
-    nothing = held_out(unseen, explained, lambda e, _: not e.has_reason)
+    nothing = held_out(
+        unseen, explained, lambda e, y: e.prediction == y and e.domain == "inside" and not e.has_reason
+    )
     size = held_out(
         unseen,
         explained,
-        lambda e, y: e.prediction == y and abs(e.contributions.others) > 2 * abs(e.contributions.added) > 0,
+        lambda e, y: e.prediction == y and e.contributions.baseline + e.contributions.added < 0.45,
     )
     active = held_out(
         others, inhibitors.explain(others), lambda e, y: e.prediction == y == 1 and e.graph.n_nodes > 20
@@ -102,14 +104,14 @@ def main() -> None:
             "Does it find the nitro group?",
             nitrobenzene,
             nitro,
-            "Yes, and it speaks for a mutagen; the bare ring outweighs it here.",
+            "Yes: the nitro group is the largest place, and it speaks for a mutagen, against the prediction.\nThe baseline and the bare ring outweigh it.",
         ),
         section("Which part of aspirin counts?", aspirin, barrier.explain(aspirin), flip),
         section(
             "And a molecule that surely passes, caffeine?",
             caffeine,
             barrier.explain(caffeine),
-            "No place adds five points: the class is that of most training molecules.",
+            "Nothing adds five points: a molecule without any known pattern is predicted to pass, and caffeine has little that speaks against it.",
         ),
         section(
             "Does it know what a permanent charge does?",
@@ -120,34 +122,34 @@ def main() -> None:
         section(
             "What makes this a BACE inhibitor?",
             *active,
-            "The places are what medicinal chemists would vary first. They are correlations in the training set, not a binding mode.",
+            "The places are correlations in the training set, not a binding mode.\nCompare them with what is known of the series.",
         ),
         section(
             "May I trust it for a molecule unlike the training set?",
             silicon,
             barrier.explain(silicon),
-            "No: the first line says so, and why. The points explain the model, not the molecule.",
+            "No: the first line says so, and why.\nThe points explain the model, not the molecule.",
         ),
         section(
             "Why is this one wrong?",
             *wrong,
-            "The explanation is of what the model did. Look at the largest place and ask whether the training set had reason to teach it.",
+            "The model knows the groups that speak against its answer, and counts them too little.\nAsk whether the training set has enough molecules with them.",
         ),
         section(
             "Why is there no reason?",
             *nothing,
-            "The baseline alone gives the class: most training molecules are of it, and nothing here adds five points.",
+            "The baseline alone gives the class: most training molecules are of it, and nothing here adds five points.\nDo not look for a group that makes it so.",
         ),
         section(
-            "Is it only size?",
+            "Is it size that decides?",
             *size,
-            "The line of the molecule as a whole is larger than all places: weight, polar surface and the like decided.",
+            "In part: without the line of the molecule as a whole, the other class would be predicted.\nIt holds size, composition, polar surface and the like, which no single place decides.",
         ),
         section(
             "What about a salt?",
             salt,
             barrier.explain(salt),
-            "All fragments are read as they are written. Train with `--standardize parent` to leave counter-ions out.",
+            "All fragments are read as they are written.\nTrain with `--standardize parent` to leave counter-ions out.",
         ),
     ]
     PAGE.write_text("".join(parts), encoding="utf-8")

@@ -1,7 +1,7 @@
-"""GDLNN: interpretable graph classification.
+"""GDLNN: predictions for graphs that can be read.
 
-GDL programs are mined from graphs and say which patterns a graph contains; a small network on top classifies;
-an explanation is a subgraph. Names are loaded when first used, so that importing the package is quick.
+Programs are patterns found in graphs; a head predicts from those that a graph contains, and an explanation
+names the places that decided. Names are loaded when first used, so that importing the package is quick.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from gdlnn.cli.app import Command
 from gdlnn.errors import GDLNNError
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
     assert ended.value.code == 0

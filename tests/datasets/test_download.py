@@ -127,7 +127,7 @@ def test_a_download_ends_in_the_cache(server: Server, cache: Path, monkeypatch: 
     assert len(server.requests) == 1
 
 
-def test_not_found(server: Server, cache: Path) -> None:
+def test_a_missing_file_leaves_nothing_in_the_cache(server: Server, cache: Path) -> None:
     with pytest.raises(
         DownloadError, match=r"/MUTAG\.zip cannot be downloaded: the server answered 404 Not Found"
     ):
@@ -135,7 +135,7 @@ def test_not_found(server: Server, cache: Path) -> None:
     assert left(cache) == []
 
 
-def test_no_server_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_server_the_error_names_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GDLNN_MIRROR", "http://127.0.0.1:9")
     with pytest.raises(
         DownloadError, match=r"put BBBP\.csv into a folder BBBP inside the folder named by GDLNN_DATA"

@@ -61,7 +61,7 @@ def test_json_lines_both_ways(tmp_path: Path) -> None:
     )
 
 
-def test_json_lines_by_hand(tmp_path: Path) -> None:
+def test_json_lines_written_by_hand_are_read(tmp_path: Path) -> None:
     path = tmp_path / "mine.jsonl"
     path.write_text('{"nodes": [[1, 2]], "edges": []}\n{"nodes": [[1]], "edges": []}\n')
     with pytest.raises(DatasetError, match=r"line 2: expected 2 node feature\(s\), as before, got 1"):
@@ -96,14 +96,14 @@ def test_json_lines_by_hand(tmp_path: Path) -> None:
         ("[" * 100_000, r"line 1: expected a JSON object"),
     ],
 )
-def test_bad_json_lines(tmp_path: Path, text: str, message: str) -> None:
+def test_bad_json_lines_are_refused(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text(text)
     with pytest.raises(DatasetError, match=message):
         load_jsonl(path)
 
 
-def test_what_dataset_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dataset_is_a_file_a_folder_or_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dataset = make_ba_2motifs(12, random_state=2)
     dataset.save(tmp_path / "x.jsonl")
     write_tu(dataset, tmp_path / "TOY")
@@ -148,9 +148,10 @@ def test_the_list_says_what_is_at_hand(tmp_path: Path, monkeypatch: pytest.Monke
     assert [row["name"] for row in rows if row["at_hand"]] == ["BBBP"]
 
 
-def test_info_and_convert(tmp_path: Path) -> None:
+def test_a_dataset_is_described_and_converted(tmp_path: Path) -> None:
     out = run("synthetic:ba-2motifs:30:1", "-o", str(tmp_path / "toy.jsonl"))
     assert out == "toy.jsonl: 30 graphs\n"
+    assert run("synthetic:ba-2motifs:30:1", "-o", "-").startswith((tmp_path / "toy.jsonl").read_text())
     run(str(tmp_path / "toy.jsonl"), "-o", str(tmp_path / "two.jsonl"), "--duplicates", "first")
     data = json.loads(run("synthetic:ba-2motifs:30:1", "--json"))
     assert data["graphs"] == 30

@@ -26,7 +26,7 @@ def write(path: Path, text: str | bytes) -> Path:
     return path
 
 
-def test_a_table(tmp_path: Path) -> None:
+def test_a_table_gives_labels_names_and_graphs(tmp_path: Path) -> None:
     dataset = load_smiles(write(tmp_path / "drugs.csv", TABLE), label="toxic", id="id")
     assert dataset.name == "drugs"
     assert labels(dataset) == [1, 0, 1]
@@ -73,7 +73,7 @@ def test_how_molecules_are_read_is_kept(tmp_path: Path) -> None:
         ("crlf.csv", TABLE.replace("\n", "\r\n").encode()),
     ],
 )
-def test_other_tables(tmp_path: Path, name: str, content: bytes) -> None:
+def test_other_tables_are_read_alike(tmp_path: Path, name: str, content: bytes) -> None:
     if name == "bom.csv":
         content = content.replace(b"\na,CCO", b"\nCCO,a").replace(b"\nb,c1ccccc1O", b"\nc1ccccc1O,b")
         content = content.replace(b"\nc,[Na+].CC(=O)[O-]", b"\n[Na+].CC(=O)[O-],c")
@@ -128,7 +128,9 @@ def test_rows_that_do_not_parse_are_listed_or_fatal(tmp_path: Path, caplog: pyte
         (TABLE, {"fragments": "first"}, r"fragments: expected all or largest, got 'first'"),
     ],
 )
-def test_bad_tables(tmp_path: Path, content: str | bytes, options: dict[str, str], message: str) -> None:
+def test_bad_tables_are_refused(
+    tmp_path: Path, content: str | bytes, options: dict[str, str], message: str
+) -> None:
     with pytest.raises(DatasetError, match=message) as caught:
         load_smiles(write(tmp_path / "x.csv", content), **options)  # type: ignore[arg-type]
     assert str(tmp_path) not in str(caught.value)
@@ -179,7 +181,7 @@ def test_sdf_gives_the_graphs_of_the_smiles(tmp_path: Path) -> None:
     assert load_sdf(path, fragments="largest").graphs[3].n_nodes == 4
 
 
-def test_bad_sdf(tmp_path: Path) -> None:
+def test_bad_sdf_records_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "x.sdf", "nonsense\n$$$$\n")
     with pytest.raises(DatasetError, match=r"x\.sdf: expected at least one record that parses, got none of"):
         load_sdf(path)

@@ -80,7 +80,9 @@ def test_molecules_equal_the_reference_arrays(
 @pytest.mark.parametrize(
     ("name", "sizes"), [("MUTAG", (150, 18, 20)), ("BBBP", (1631, 203, 205)), ("BACE", (1210, 151, 152))]
 )
-def test_published_splits(nine: dict[str, GraphDataset], name: str, sizes: tuple[int, int, int]) -> None:
+def test_published_splits_have_their_sizes(
+    nine: dict[str, GraphDataset], name: str, sizes: tuple[int, int, int]
+) -> None:
     split = nine[name].split("paper", random_state=5)
     assert tuple(len(part) for part in split) == sizes
     assert {part.split_source for part in split} == {"published"}

@@ -113,7 +113,7 @@ def test_properties_of_sdf_records_are_columns(tmp_path: Path) -> None:
     assert (labels(data), data.columns, data.skipped[0].row) == ([0, 1], {"when": ["1", "3"]}, 2)
 
 
-def test_smi_files(tmp_path: Path) -> None:
+def test_smi_files_have_names_and_numbered_columns(tmp_path: Path) -> None:
     path = write(tmp_path / "t.smi", "CCO ethanol, absolute", "", "c1ccccc1\tbenzene", "CC")
     data = resolve_dataset(str(path))
     assert data.smiles == ["CCO", "c1ccccc1", "CC"]
@@ -140,7 +140,7 @@ def test_tables_without_a_header(tmp_path: Path, lines: list[str]) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".xlsx", ".parquet"])
-def test_sheets_and_parquet(tmp_path: Path, suffix: str) -> None:
+def test_sheets_and_parquet_are_read_as_tables(tmp_path: Path, suffix: str) -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(
         {

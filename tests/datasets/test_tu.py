@@ -44,7 +44,7 @@ def write(tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
-def test_a_good_folder(write: Callable[..., Path]) -> None:
+def test_a_folder_gives_labels_attributes_and_edges(write: Callable[..., Path]) -> None:
     dataset = load_tu(write(node_attributes="0.5, 1\n1.5, 2\n-2, 3\n0, 4\n1e3, 5\n"))
     assert dataset.name == "TINY"
     assert labels(dataset) == [1, -1]
@@ -123,7 +123,7 @@ def test_ground_truth_marks_edges_and_their_ends(write: Callable[..., Path]) -> 
         ),
     ],
 )
-def test_bad_files(
+def test_bad_files_are_refused(
     write: Callable[..., Path], tmp_path: Path, changes: dict[str, str | None], message: str
 ) -> None:
     folder = write(**changes)

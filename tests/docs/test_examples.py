@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import time
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -73,12 +72,10 @@ def test_notebooks_run(file: Path, tmp_path: Path) -> None:
     nbclient = pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
     notebook = nbformat.read(file, as_version=4)
-    began = time.monotonic()
     client = nbclient.NotebookClient(
         notebook, timeout=LONGEST, resources={"metadata": {"path": str(tmp_path)}}
     )
     client.execute()
-    assert time.monotonic() - began < LONGEST
     outputs = json.dumps([cell.get("outputs", []) for cell in notebook.cells])
     for expected in SAID[file.stem]:
         assert expected in outputs, expected

@@ -19,7 +19,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     return str(folder / "model.gdlnn"), str(folder / "graphs.jsonl")
 
 
-def test_text(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_text_lists_as_many_places_as_asked(
+    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
     run("explain", *files, "--index", 3, "--n-reasons", 2)
     shown = capsys.readouterr().out
     assert "starts at" in shown
@@ -40,7 +42,9 @@ def test_a_saved_model_explains_as_the_model_did(files: tuple[str, str], tmp_pat
     assert len(json.loads(out.read_text())) == 20
 
 
-def test_json_for_scripts(files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_is_for_scripts(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run("explain", *files, "-i", 2, "--json", "--technique", "lime")
     one = json.loads(capsys.readouterr().out)
     run("explain", *files, "-i", 2, "-i", 3, "--json", "--n-reasons", "smallest")
@@ -88,7 +92,7 @@ def test_the_model_as_a_whole(
         (("--all", "-o", "out.svg"), "an SVG shows one graph, got 20"),
     ],
 )
-def test_bad_words(
+def test_bad_words_are_refused(
     files: tuple[str, str], words: tuple[object, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert exit_code("explain", *files, *words) == 2

@@ -204,7 +204,7 @@ def test_graphs_that_are_out_of_the_ordinary() -> None:
     assert model.explain(unnamed).schema == model.schema_
 
 
-def test_bad_input() -> None:
+def test_bad_input_is_refused() -> None:
     model, graph = motif_model(), TEST.graphs[0]
     with pytest.raises(ExplanationError, match="technique: expected one of contribution"):
         model.explain(graph, technique="nothing")

@@ -79,7 +79,7 @@ def test_a_search_that_runs_out_of_steps_is_reported() -> None:
     assert not found.complete
 
 
-def test_bad_input() -> None:
+def test_bad_input_is_refused() -> None:
     graph = Graph([[1.0], [2.0]], [(0, 1)])
     program = Program.parse("node x")
     with pytest.raises(

@@ -82,7 +82,7 @@ def test_the_form_matches_what_the_program_matches() -> None:
             assert matcher.count(form, case.graph, distinct=distinct) == expected, case
 
 
-def test_orientation() -> None:
+def test_orientation_counts_in_directed_programs_only() -> None:
     one, other = (
         Program.parse("node x <[1,1]> node y edge (x, y)"),
         Program.parse("node x <[1,1]> node y edge (y, x)"),

@@ -66,7 +66,7 @@ node a node b <[2, 2]> node c node d edge (a, b) edge (b, c) edge (d, c)
 
 
 @pytest.mark.parametrize(("text", "sentence"), cases(DIRECTED))
-def test_directed(text: str, sentence: str) -> None:
+def test_directed_programs_say_followed_by(text: str, sentence: str) -> None:
     assert Program.parse(text).describe() == sentence
 
 
@@ -101,7 +101,7 @@ node x <[1, 1]> node y <[2, 2]> edge (x, y) node z <[3, 3]> edge (z, z)
 
 
 @pytest.mark.parametrize(("text", "sentence"), cases(UNDIRECTED))
-def test_undirected(text: str, sentence: str) -> None:
+def test_undirected_programs_say_next_to(text: str, sentence: str) -> None:
     assert Program.parse(text).describe(directed=False) == sentence
 
 
@@ -148,7 +148,7 @@ node x <atom = 99>
 
 
 @pytest.mark.parametrize(("text", "sentence"), cases(MOLECULES))
-def test_molecules(text: str, sentence: str) -> None:
+def test_molecules_are_described_in_chemical_words(text: str, sentence: str) -> None:
     assert Program.parse(text, MOLECULE).describe(MOLECULE) == sentence
 
 

@@ -60,7 +60,7 @@ SCHEMA = Schema((Feature("atom", "nominal", {0: "C", 1: "N", 2: "O"}), Feature("
         ("program p program q", 1, 11, "expected edge, node or the end of the text, got 'program'"),
     ],
 )
-def test_one_program(text: str, line: int, column: int, reason: str) -> None:
+def test_an_error_names_line_and_column(text: str, line: int, column: int, reason: str) -> None:
     with pytest.raises(GDLSyntaxError) as caught:
         Program.parse(text)
     error = caught.value
@@ -90,7 +90,7 @@ def test_one_program(text: str, line: int, column: int, reason: str) -> None:
         (r'node x <atom = "\q">', 16, "expected a string with JSON escapes, got '\"\\\\q\"'"),
     ],
 )
-def test_with_a_schema(text: str, column: int, reason: str) -> None:
+def test_an_error_in_a_condition_names_its_column(text: str, column: int, reason: str) -> None:
     with pytest.raises(GDLSyntaxError) as caught:
         Program.parse(text, SCHEMA)
     assert (caught.value.line, caught.value.column, caught.value.reason) == (1, column, reason)
@@ -114,7 +114,9 @@ def test_with_a_schema(text: str, column: int, reason: str) -> None:
         ),
     ],
 )
-def test_files(text: str, line: int, column: int, reason: str) -> None:
+def test_an_error_in_a_file_of_programs_names_line_and_column(
+    text: str, line: int, column: int, reason: str
+) -> None:
     with pytest.raises(GDLSyntaxError) as caught:
         parse_programs(text)
     assert (caught.value.line, caught.value.column, caught.value.reason) == (line, column, reason)

@@ -38,7 +38,7 @@ def survives(text: str) -> Program | None:
 
 
 @given(st.binary(max_size=200))
-def test_random_bytes(data: bytes) -> None:
+def test_random_bytes_give_a_program_or_an_error(data: bytes) -> None:
     survives(data.decode("latin-1"))
     survives(data.decode("utf-8", errors="replace"))
     survives(data.decode("utf-8", errors="surrogateescape"))
@@ -52,12 +52,12 @@ tokens = st.sampled_from([*WORDS.split(), '"C"', '"', "\n", "\x00"])
 
 @given(st.lists(tokens, max_size=30), st.sampled_from([" ", ""]))
 @example(["node", "x", "<", "[", "1", ",", "1", "]"], " ")
-def test_random_tokens(parts: list[str], between: str) -> None:
+def test_random_tokens_give_a_program_or_an_error(parts: list[str], between: str) -> None:
     survives(between.join(parts))
 
 
 @given(programs(max_nodes=4), st.data())
-def test_mutated_programs(program: Program, data: st.DataObject) -> None:
+def test_mutated_programs_that_parse_print_back(program: Program, data: st.DataObject) -> None:
     text = str(program)
     for _ in range(data.draw(st.integers(1, 3))):
         at = data.draw(st.integers(0, len(text)))
@@ -90,6 +90,6 @@ def test_mutated_programs(program: Program, data: st.DataObject) -> None:
         ("NUL", lambda: "\x00" * LONG, False),
     ],
 )  # fmt: skip
-def test_long_texts(name: str, make: Callable[[], str], parses: bool) -> None:
+def test_long_texts_parse_or_are_refused(name: str, make: Callable[[], str], parses: bool) -> None:
     text = make()
     assert (attempt(parse_program, text) is not None) == parses, name

@@ -126,7 +126,7 @@ def test_groups_are_recognised(name: str, smiles: str) -> None:
         ("node x <atom = C, hydrogens = 3> node y edge (x, y) <bond = single>", "CH3 bonded to an atom."),
     ],
 )
-def test_names_in_sentences(text: str, words: str) -> None:
+def test_a_description_names_groups(text: str, words: str) -> None:
     program = Program.parse(text, MOLECULE_SCHEMA)
     assert program.describe(MOLECULE_SCHEMA) == f"Molecules that contain {words}"
 

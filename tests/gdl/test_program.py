@@ -61,7 +61,7 @@ INF = math.inf
         ),
     ],
 )
-def test_refused(nodes: Any, edges: Any, message: str) -> None:
+def test_programs_that_are_none_are_refused(nodes: Any, edges: Any, message: str) -> None:
     with pytest.raises(ProgramError) as caught:
         Program(nodes, edges)
     assert str(caught.value) == message
@@ -93,7 +93,7 @@ def test_json_and_pickle_round_trip(program: Program) -> None:
     assert pickle.loads(pickle.dumps(program)) == program
 
 
-def test_json_form() -> None:
+def test_json_has_null_for_an_open_side() -> None:
     assert Program.parse("node x <[1, inf]> edge (x, x)").to_json() == {
         "nodes": [{"variable": "x", "intervals": [[1.0, None]]}],
         "edges": [{"source": "x", "target": "x", "intervals": None}],
@@ -121,7 +121,7 @@ def test_json_form() -> None:
         ({"nodes": [{"variable": "1"}], "edges": []}, "node '1': expected a variable of letters"),
     ],
 )
-def test_bad_json(data: Any, message: str) -> None:
+def test_damaged_json_is_refused(data: Any, message: str) -> None:
     with pytest.raises(ProgramError) as caught:
         Program.from_json(data)
     assert str(caught.value).startswith(message)

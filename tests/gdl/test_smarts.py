@@ -66,7 +66,7 @@ def test_every_interval_that_has_words(molecules: list[Any]) -> None:
     assert checked > 200
 
 
-def test_every_bond(molecules: list[Any]) -> None:
+def test_smarts_finds_the_same_bonds_as_the_program(molecules: list[Any]) -> None:
     for low in range(5):
         for high in [*range(low, 5), np.inf]:
             edge = ("x", "y", vector(EDGE, {"bond": (low, high)}))
@@ -115,7 +115,7 @@ def test_rings_branches_and_pieces(molecules: list[Any]) -> None:
         (Program([("x", [(1, 1)])]), "expected 9 intervals, got 1"),
     ],
 )
-def test_refusals(program: Program, words: str) -> None:
+def test_what_smarts_cannot_express_is_refused(program: Program, words: str) -> None:
     with pytest.raises(ProgramError, match=words):
         program.to_smarts(OGB_SCHEMA)
 

@@ -50,7 +50,7 @@ def test_layout_comments_and_order_make_no_difference() -> None:
     [("1", 1.0), ("-8", -8.0), (".5", 0.5), ("5.", 5.0), ("+2", 2.0), ("1e3", 1000.0), ("-1.5E-2", -0.015),
      ("-0.0", 0.0), ("1e-400", 0.0)],
 )  # fmt: skip
-def test_numbers(number: str, value: float) -> None:
+def test_numbers_are_read_exactly(number: str, value: float) -> None:
     for spaces in ("", "/**/"):  # the comment takes the slow way
         program = Program.parse(f"node x <[{spaces}{number}, inf]>")
         assert program.nodes[0].intervals == ((value, math.inf),)
@@ -70,7 +70,7 @@ def test_exact_form_round_trip(program: Program) -> None:
     assert Program.parse(str(program)) == program
 
 
-def test_readable_form() -> None:
+def test_the_readable_form_uses_the_names_of_the_schema() -> None:
     program = Program.parse(
         "node x <[1, 1], [0, inf]> node y <[0, 2], [-inf, 2.5]> node z <[1, 5], [-1, 1]> edge (x, y) <[2, 2]>"
     )
@@ -108,7 +108,7 @@ def test_a_program_of_other_features_has_no_readable_form() -> None:
         Program.parse(P1).to_text(MOLECULE)
 
 
-def test_a_file_of_programs() -> None:
+def test_a_file_of_programs_gives_names_and_metadata() -> None:
     text = """
     // two programs
     program p1 {"label": 1, "score": 0.98, "tags": ["a", 2, true, null], "odd key": "say \\"{hi}\\""}
@@ -140,7 +140,7 @@ named = st.builds(NamedProgram, programs(max_nodes=3), st.text(max_size=6), meta
 
 
 @given(st.lists(named, max_size=4))
-def test_file_round_trip(listed: list[NamedProgram]) -> None:
+def test_programs_written_to_a_file_are_read_back(listed: list[NamedProgram]) -> None:
     back = parse_programs(format_programs(listed))
     assert back == listed
     # 1 == True == 1.0, so compare the types too

@@ -13,7 +13,7 @@ from gdlnn.errors import GraphError
 PATH = Graph([[1.0], [2.0], [3.0]], [(0, 1), (1, 2)], name="path")
 
 
-def test_what_a_graph_holds() -> None:
+def test_a_graph_holds_what_it_was_given() -> None:
     graph = Graph([[1, 2], [3, 4]], [(0, 1), (1, 1)], [[5], [6]], directed=True, name="g")
     assert (graph.n_nodes, graph.n_edges, graph.directed, graph.name) == (2, 2, True, "g")
     assert graph.node_features.dtype == np.float64
@@ -22,7 +22,7 @@ def test_what_a_graph_holds() -> None:
     assert repr(graph) == "<Graph 'g': 2 nodes × 2 features, 2 directed edges × 1 features>"
 
 
-def test_a_graph_is_a_value() -> None:
+def test_a_graph_cannot_be_changed() -> None:
     with pytest.raises(AttributeError, match="a Graph cannot be changed"):
         PATH.directed = True
     with pytest.raises(AttributeError, match="a Graph cannot be changed"):
@@ -42,7 +42,7 @@ def test_the_arrays_given_stay_the_caller_s() -> None:
     assert graph.edges.tolist() == [[0, 1]]
 
 
-def test_subgraph() -> None:
+def test_a_subgraph_keeps_features_and_edges() -> None:
     graph = Graph([[0.0], [1.0], [2.0], [3.0]], [(0, 3), (3, 2), (1, 1)], [[7], [8], [9]])
     part = graph.subgraph([3, 1, 2, 3])
     assert part.node_features.ravel().tolist() == [1.0, 2.0, 3.0]
@@ -96,7 +96,7 @@ def test_subgraph() -> None:
         ),
     ],
 )  # fmt: skip
-def test_bad_graphs(arguments: dict[str, Any], message: str) -> None:
+def test_bad_graphs_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(GraphError) as caught:
         Graph(**{"node_features": [[1.0], [2.0]], "edges": [], "name": "g", **arguments})
     assert str(caught.value).startswith(message)
@@ -147,13 +147,13 @@ def test_what_a_data_set_holds() -> None:
         ),
     ],
 )  # fmt: skip
-def test_bad_data_sets(graphs: list[Graph], arguments: dict[str, Any], message: str) -> None:
+def test_bad_data_sets_are_refused(graphs: list[Graph], arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(GraphError) as caught:
         GraphDataset(graphs, **{"name": "d", **arguments})
     assert str(caught.value) == message
 
 
-def test_bad_rows() -> None:
+def test_bad_rows_are_refused() -> None:
     data = GraphDataset([PATH, PATH], name="d")
     with pytest.raises(IndexError, match="dataset 'd': boolean index did not match"):
         data[np.array([True, False, True])]
@@ -190,7 +190,7 @@ def test_what_a_schema_knows() -> None:
         (lambda: Schema((Feature("a"), Feature("a"))), "schema: two node features are called 'a'"),
     ],
 )  # fmt: skip
-def test_bad_schemas(make: Any, message: str) -> None:
+def test_bad_schemas_are_refused(make: Any, message: str) -> None:
     with pytest.raises(GraphError) as caught:
         make()
     assert str(caught.value) == message

@@ -36,7 +36,7 @@ def random_graph(
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_networkx_both_ways(directed: bool) -> None:
+def test_networkx_graphs_come_back_unchanged(directed: bool) -> None:
     rng = np.random.default_rng(1)
     for _ in range(50):
         graph = random_graph(rng, directed=directed)
@@ -65,7 +65,7 @@ def test_networkx_that_cannot_be() -> None:
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_pyg_both_ways(directed: bool) -> None:
+def test_pyg_graphs_come_back_unchanged(directed: bool) -> None:
     rng = np.random.default_rng(2)
     graphs = [random_graph(rng, directed=directed) for _ in range(30)]
     for graph in graphs:
@@ -100,7 +100,7 @@ def test_pyg_without_features_and_with_contradictions() -> None:
         from_pyg(data)
 
 
-def test_rdkit_both_ways() -> None:
+def test_molecules_come_back_unchanged() -> None:
     for smiles in ("CCO", "c1ccncc1C(=O)[O-]", "C[N+](C)(C)C", "[CH3]", "N#Cc1ccc[nH]1"):
         molecule = Chem.MolFromSmiles(smiles)
         graph = molecule_graph(molecule)

@@ -52,7 +52,7 @@ def test_other_sizes_and_wrong_ones() -> None:
             make(10).split("random", sizes=sizes)
 
 
-def test_what_a_split_needs() -> None:
+def test_a_split_without_what_it_needs_is_refused() -> None:
     unlabelled = GraphDataset([Graph([[1.0]], [])] * 3)
     with pytest.raises(GraphError, match="needs labels"):
         unlabelled.split("stratified")
@@ -174,7 +174,7 @@ def test_twins_stay_together(kind: str, labelled: bool, caplog: pytest.LogCaptur
     assert f"split '{kind}' leaks" not in caplog.text
 
 
-def test_a_split_by_time() -> None:
+def test_a_split_by_time_tests_on_the_newest() -> None:
     dataset = make(10)
     dataset.columns = {
         "year": [str(2000 - i) for i in range(10)],

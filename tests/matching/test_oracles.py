@@ -14,7 +14,7 @@ from reference.random_cases import Shape, planted_program, random_graph, random_
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", ["mutag", "bbbp"])
-def test_truth_tables(name: str, truth_dir: Path) -> None:
+def test_matches_are_those_of_pl4xgl(name: str, truth_dir: Path) -> None:
     programs, graphs, truth = load_truth_table(truth_dir / f"pl4xgl_matches_{name}.json")
     encoded = GraphSet(graphs)
     assert np.array_equal(match(programs, encoded, n_jobs=2), truth)

@@ -27,7 +27,7 @@ def test_it_writes_what_mine_gives(data: str, tmp_path: Path, capsys: pytest.Cap
     assert printed.rstrip().endswith("programs.jsonl: " + f"{len(ProgramSet.load(out))} programs")
 
 
-def test_options(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_are_those_of_mine(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "programs.jsonl"
     words = ("mine", data, "-o", out, "--split", "none", "-q")
     run(*words, "--min-support", 2)

@@ -116,7 +116,7 @@ def test_predictions_through_the_death_of_a_worker(tmp_path: Path) -> None:
     assert found == expected
 
 
-def test_the_commands(tmp_path: Path) -> None:
+def test_a_cluster_gives_the_same_file(tmp_path: Path) -> None:
     trees = random_trees(30)
     trees.save(tmp_path / "trees.jsonl")
     words = ["mine", str(tmp_path / "trees.jsonl"), "--split", "none", "-o", str(tmp_path / "p.gdl")]

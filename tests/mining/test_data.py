@@ -32,7 +32,9 @@ def recount(programs: ProgramSet, dataset: GraphDataset) -> None:
 
 
 @pytest.mark.parametrize(("epsilon", "strategy"), [(0.1, "greedy"), ("1%", "sequential")])
-def test_mutag_recounted(mutag: GraphDataset, epsilon: float | str, strategy: str, tmp_path: Path) -> None:
+def test_programs_of_mutag_have_the_support_they_say(
+    mutag: GraphDataset, epsilon: float | str, strategy: str, tmp_path: Path
+) -> None:
     programs = mine(mutag, epsilon=epsilon, strategy=strategy, n_jobs=2)  # type: ignore[arg-type]
     recount(programs, mutag)
     programs.save(tmp_path / "mutag.jsonl")

@@ -179,7 +179,7 @@ def slow_structure(graph: Graph) -> Any:
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_structure_features(directed: bool, n_cases: float) -> None:
+def test_structure_features_are_those_of_the_slow_way(directed: bool, n_cases: float) -> None:
     for seed in range(int(60 * n_cases)):
         rng = np.random.default_rng([seed, directed])
         graphs = [random_graph(rng, Kind(directed, 1, 0, False)) for _ in range(5)]

@@ -135,7 +135,7 @@ def test_top_refuses_what_is_no_number(k: object) -> None:
         made([("a", 0.5, 3)]).top(k)  # type: ignore[arg-type]
 
 
-def test_filter_by_support(programs: ProgramSet) -> None:
+def test_filter_drops_programs_of_low_support(programs: ProgramSet) -> None:
     found = made([("a", 0.29, 3), ("a", 0.31, 1), ("b", 0.89, 2), ("b", 0.91, 4)])
     assert numbers(found.filter(min_support=2)) == [0, 2, 3]
     assert len(found.filter()) == 4

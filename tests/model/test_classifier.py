@@ -59,7 +59,7 @@ def test_it_learns_what_motif_there_is(fitted: GDLNNClassifier, motifs: GraphDat
 
 
 @pytest.mark.parametrize("labels", [["dog", "cat"], [True, False], [1.0, -2.0], [7, 3]])
-def test_labels_of_any_type(motifs: GraphDataset, labels: list[Any]) -> None:
+def test_labels_may_be_of_any_type(motifs: GraphDataset, labels: list[Any]) -> None:
     y = np.array([labels[i % 2] for i in range(24)])
     model = quick(epochs=5).fit(motifs.graphs[:24], y)
     assert model.classes_.tolist() == sorted(labels)
@@ -160,7 +160,7 @@ def test_the_strongest_programs_speak_for_their_class(fitted: GDLNNClassifier, m
     assert (labels == strong[0].label).mean() > 0.5
 
 
-def test_validation_parts(motifs: GraphDataset) -> None:
+def test_validation_graphs_are_no_training_graphs(motifs: GraphDataset) -> None:
     train, val = training_and_validation(motifs, None, 0.1, 0)
     assert (len(train), val) == (60, None)
     train, val = training_and_validation(motifs, 0.2, 0.1, 0)
@@ -192,7 +192,7 @@ def test_validation_parts(motifs: GraphDataset) -> None:
         (lambda g, y: quick().fit([*g[:5], Graph([[1.0, 2.0]], [])], y), "graph 5: expected 1 node features"),
     ],
 )
-def test_bad_input(motifs: GraphDataset, fit: Any, words: str) -> None:
+def test_bad_input_is_refused(motifs: GraphDataset, fit: Any, words: str) -> None:
     y = motifs.y
     assert y is not None
     with pytest.raises(ModelError, match=words):

@@ -95,7 +95,7 @@ def test_balanced_weights_help_a_rare_class() -> None:
         ({"random_state": -1}, "random_state: expected a whole number of at least 0"),
     ],
 )
-def test_bad_parameters(parameters: dict[str, Any], words: str) -> None:
+def test_bad_parameters_are_refused(parameters: dict[str, Any], words: str) -> None:
     with pytest.raises(ModelError, match=words):
         single(**parameters).fit([[0.0], [1.0]], [0, 1])
 

@@ -134,7 +134,7 @@ def test_fingerprints_are_those_of_version_0_2(data_dir: Path) -> None:
     assert load_split("BA-2Motifs", "repeated", "random-11", str(data_dir))[1] == "f1cea22793685d81"
 
 
-def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     common = ["--datasets", SMALL, "--out", str(tmp_path / "out"), *QUICKLY]
     command("accuracy", *common, "--methods", "majority,wl,wl-oa", "--protocol", "repeated")
     shown = capsys.readouterr()

@@ -87,7 +87,7 @@ def test_every_explainer_leaves_cells_that_are_not_repeated(filled: Path) -> Non
     assert (filled / "explain.jsonl").read_bytes() == before
 
 
-def test_points_by_hand() -> None:
+def test_points_are_those_counted_by_hand() -> None:
     def graph(truth: int, predicted: int, part: int, rest: int, n_nodes: int, **more: Any) -> dict[str, Any]:
         point = {"setting": 1, "nodes": list(range(n_nodes)), "predicted_part": part, "predicted_rest": rest,
                  "truth": more}  # fmt: skip
@@ -152,7 +152,7 @@ def test_sparsity_at_equal_fidelity() -> None:
     assert "ahead on 0 of 1. Not ahead: D" in words
 
 
-def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands_write_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = str(tmp_path / "results")
     for name in ("explain", "cost"):
         with pytest.raises(SystemExit) as ended:

@@ -42,7 +42,7 @@ def cell(
     }  # fmt: skip
 
 
-def test_t_interval() -> None:
+def test_intervals_of_means_are_those_of_scipy() -> None:
     values = [0.8, 0.9, 1.0, 0.7, 0.85]
     low, high = stats.t.interval(0.95, 4, np.mean(values), stats.sem(values))
     assert t_interval(values) == pytest.approx((high - low) / 2)
@@ -64,7 +64,7 @@ def test_corrected_t_test_is_more_careful_than_the_plain_one() -> None:
     assert corrected_t_test([0.1, 0.1], 80, 10) == 0.0
 
 
-def test_holm() -> None:
+def test_holm_adjusts_p_values() -> None:
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([]) == []
 

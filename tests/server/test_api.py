@@ -159,7 +159,7 @@ def test_a_bad_smiles_is_answered_readably(client: TestClient, smiles: str, reas
     assert reason in refused.json()["error"]
 
 
-def test_graphs_as_json(motifs: tuple[TestClient, Any, GraphDataset]) -> None:
+def test_graphs_as_json_are_predicted_and_explained(motifs: tuple[TestClient, Any, GraphDataset]) -> None:
     client, model, test = motifs
     bodies = [graph_body(graph) for graph in test.graphs]
     rows = client.post("/predict", json={"graphs": bodies}).json()["rows"]
@@ -169,7 +169,7 @@ def test_graphs_as_json(motifs: tuple[TestClient, Any, GraphDataset]) -> None:
     assert answer["class_name"] in ("house", "cycle")
 
 
-def test_graphs_of_a_file(motifs: tuple[TestClient, Any, GraphDataset], tmp_path: Path) -> None:
+def test_graphs_of_a_file_are_predicted(motifs: tuple[TestClient, Any, GraphDataset], tmp_path: Path) -> None:
 
     client, model, test = motifs
     test.save(tmp_path / "test.jsonl")

@@ -118,7 +118,7 @@ def write(path: Path, kind: str) -> None:
         path.write_bytes(gzip.compress(text) if kind.endswith(".gz") else text)
 
 
-def test_a_saved_data_set(client: TestClient, tmp_path: Path) -> None:
+def test_a_saved_data_set_keeps_its_names(client: TestClient, tmp_path: Path) -> None:
     data = load_smiles(MOLECULES, label="active", id="id")
     data.save(tmp_path / "saved.jsonl")
     rows = sent(client, (tmp_path / "saved.jsonl").read_bytes(), kind="jsonl")["rows"]
@@ -218,13 +218,13 @@ def test_a_folder_gives_the_table_that_predict_writes(
     assert csv_of(sent(labels, path.read_bytes(), kind="csv")) == predicted(folder, path)
 
 
-def test_a_label_of_a_folder_is_explained(labels: TestClient) -> None:
+def test_a_label_of_a_folder_is_explained(labels: TestClient, folder: Path) -> None:
     described = labels.get("/model").json()
     check_answer(labels, "Model", described)
     assert [(item["model"], len(item["classes"])) for item in described["models"]] == [("has O", 2), ("N", 2)]
     assert described["name"] == "models"
     found = labels.post("/explain", json={"smiles": "CCCN", "model": "N"}).json()
-    assert found["class_name"] == "yes"
+    assert found["class_name"] == load_models(folder)["N"].predict(["CCCN"]).tolist()[0]
     refused = labels.post("/explain", json={"smiles": "CCCN"})
     assert refused.json()["error"] == "model: expected one of has O, N, got none"
     refused = labels.post("/explain", json={"smiles": "CCCN", "model": "S"})

@@ -184,7 +184,7 @@ def _was_interrupted(end: SystemExit) -> bool:
 
 app = typer.Typer(
     name="gdlnn",
-    help="Interpretable graph classification: programs mined from graphs, explanations as subgraphs.",
+    help="Predict classes or numbers of molecules and other graphs, and see which places decided.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -23,8 +23,7 @@ def datasets(
         str | None, typer.Argument(metavar="[DATASET]", help=f"{opt.DATASETS} Without one, all are listed.")
     ] = None,
     output: Annotated[
-        Path | None,
-        opt.output("Write the dataset as JSON Lines, NAME.jsonl."),
+        Path | None, opt.output("The .jsonl file to write; - writes to standard output.")
     ] = None,
     label: opt.Label = None,
     smiles: opt.Smiles = None,
@@ -48,7 +47,7 @@ def datasets(
             raise DatasetError(f"{output.name}: expected a DATASET to write, got none")
         _list(data_dir, as_json=as_json)
         return
-    if output is not None:
+    if output is not None and not opt.is_stdout(output):
         opt.check_output(output, dataset)
         opt.check_ending(output, ".jsonl", ".ndjson")
     with opt.given_input(dataset) as source:
@@ -64,8 +63,10 @@ def datasets(
         )
     data = opt.without_duplicates(data, duplicates)
     if output is not None:
-        data.save(output)
-        echo(f"{output.name}: {len(data)} graphs")
+        with opt.opened(output) as write:
+            for line in data.json_lines():
+                write(line)
+        echo(f"{output.name}: {len(data)} graphs", err=opt.is_stdout(output))
     elif as_json:
         opt.print_json(_as_json(data))
     else:

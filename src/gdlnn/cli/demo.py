@@ -14,7 +14,6 @@ from gdlnn.errors import ModelError
 
 if TYPE_CHECKING:
     from gdlnn.graphs import GraphDataset
-    from gdlnn.model import GDLNNClassifier
 
 SYNTHETIC = "synthetic:ba-2motifs"
 
@@ -40,16 +39,15 @@ def demo(
     if data.y is None:
         raise ModelError(f"{dataset}: expected labelled graphs, got graphs without labels")
     say(f"{data.name or dataset}: {len(data)} graphs of {_classes(data)}")
-    train, val, test = data.split("stratified" if dataset.startswith(SYNTHETIC) else "auto")
-    say(f"Split: {len(train)} for training, {len(val)} for calibration, {len(test)} held out")
-    model = GDLNNClassifier(n_jobs=-1, verbose=False).fit(train, validation=val)
-    matches = f"the matches of {counted(len(model.programs_), 'program')}"
-    say(f"Trained a logistic regression and a forest on {matches}")
+    train, _, test = data.split(sizes=(0.9, 0.0, 0.1))
+    say(f"Split: {len(train)} for training, {len(test)} held out")
+    model = GDLNNClassifier(n_jobs=-1, verbose=False).fit(train)
+    say(f"Trained a logistic regression and a forest on {counted(len(model.programs_), 'program')}")
     title = "BA-2Motifs" if dataset.startswith(SYNTHETIC) else data.name
     report = write_report(model, test, output, ReportOptions(max_counterfactuals=3), title=title)
     say(f"Evaluated and explained {report['performance']['n']} held-out graphs")
     if not quiet:
-        _print_explanations(model, test)
+        echo(f"\nWhy {test.graphs[0].name or 'this graph'}: {model.explain(test.graphs[0]).describe()}\n")
     print_result(report, output, as_json=False, quiet=quiet)
     say(f"Done. Open {output} in a browser.")
 
@@ -58,12 +56,3 @@ def _classes(data: GraphDataset) -> str:
     counts = data.describe()["classes"]
     names = data.schema.class_name if data.schema else str
     return ", ".join(f"{names(label)} ({count})" for label, count in counts.items())
-
-
-def _print_explanations(model: GDLNNClassifier, test: GraphDataset) -> None:
-    """Print the explanation of the first held-out graph of each predicted class."""
-    predicted = model.predict(test)
-    for label in model.classes_:
-        for graph in [graph for graph, own in zip(test.graphs, predicted, strict=True) if own == label][:1]:
-            echo(f"\nWhy {graph.name or 'this graph'}: {model.explain(graph).describe()}")
-    echo("")

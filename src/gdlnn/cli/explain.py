@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Technique = Annotated[
     str | None,
-    opt.option("Advanced", "contribution, lime or kernel_shap.", show_default="contribution"),
+    opt.option("Advanced", "How programs are weighed: also lime, kernel_shap.", show_default="contribution"),
 ]
 BATCH = 200
 """Number of graphs explained at a time; progress is reported after each batch."""
@@ -46,8 +46,8 @@ def explain(
         bool,
         opt.option(
             "Model",
-            "Explain the model instead: for each class, a few programs with high precision, and how many of "
-            "its graphs they cover. Use graphs that are new to the model: --part test, or another dataset.",
+            "Explain the model instead: for each class, the kinds of places that speak for it, with their "
+            "precision. Use graphs that are new to the model: --part test, or another dataset.",
             "--global",
         ),
     ] = False,
@@ -61,8 +61,7 @@ def explain(
         str,
         opt.option(
             "Model",
-            "How many places an explanation names; smallest: the smallest subgraph of such places that alone "
-            "gets the prediction.",
+            "How many places to name at most; smallest: a small subgraph that alone gets the prediction.",
         ),
     ] = "5",
     technique: Technique = None,
@@ -70,7 +69,7 @@ def explain(
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Explain predictions: which programs decide, and where they match.
+    """Explain predictions: which places of a graph decide, and how much each adds.
 
     Prints the explanations, with --json as JSON; or writes them to --output.
     """

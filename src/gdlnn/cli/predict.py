@@ -44,7 +44,7 @@ def predict(
     dask: opt.Dask = None,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Predict the label of every graph and write a table.
+    """Predict the class or the number of every graph, and write a table.
 
     The input's columns are kept; then follow the prediction, its probability, the probability of each class,
     and whether the graph is like the training graphs. Rows that do not parse are kept with the reason.

@@ -53,8 +53,8 @@ def train(
         Literal["auto", "mlp", "forest", "linear", "scorecard"],
         opt.option(
             "Model",
-            "The classifier on top; auto: the mean of a logistic regression and a forest; scorecard: at most "
-            "30 programs, as one table. For --target: auto, linear (what each group adds) or scorecard.",
+            "What predicts. auto: the mean of a logistic regression and a forest; linear: a weight per "
+            "program; scorecard: at most 30 programs; mlp: the paper's. --target: auto, linear, scorecard.",
         ),
     ] = "auto",
     vocabulary: Annotated[

@@ -165,10 +165,10 @@ def report_duplicates(data: GraphDataset, duplicates: str, say: Say) -> GraphDat
     """Return the dataset without unwanted duplicates, and print how many have conflicting labels."""
     conflicting = data.duplicates().conflicting
     if conflicting and data.y is not None:
+        mended = "mean averages them" if data.y.dtype.kind == "f" else "drop-conflicting drops them"
         say(
             f"{counted(len(conflicting), 'group')} of identical graphs with different labels, the first: "
-            f"{opt.group_text(data, conflicting[0])} (--duplicates drop-conflicting drops them, "
-            "`gdlnn datasets` lists them)"
+            f"{opt.group_text(data, conflicting[0])} (--duplicates {mended}, `gdlnn datasets` lists them)"
         )
     unique = opt.without_duplicates(data, duplicates)
     if len(unique) < len(data):
@@ -192,8 +192,9 @@ def trained(
         parts = {name: part for name, part in found.items() if name == "train" or len(part)}
     say(_parts_text(data, parts))
     model = fit(parts)
-    choice = ", ".join(f"{name} = {value}" for name, value in model.choice_.items())
-    say(f"{len(model.programs_)} programs; {choice}")
+    notes = [name for name in model.choice_ if is_verbose() or name in ("quantities", "decision")]
+    if notes:
+        say("; ".join(f"{name}: {model.choice_[name]}" for name in notes))
     model.metrics_ = _held_out_scores(model, parts, say)
     if cv is not None:
         model.metrics_ = {"cv": cross_validated(model, data, cv, seed, fit, say)}
@@ -301,7 +302,7 @@ def _contribution_lines(model: Any) -> list[str]:
     n = len(rows) if whole else STRONGEST_IN_FULL if is_verbose() else STRONGEST
     lines = [f"{len(rows)} programs, and what each of their places adds:"]
     if not whole:
-        lines = ["The strongest programs, and what one place of each adds:"]
+        lines = [f"The strongest of {len(rows)} programs, and what one place of each adds:"]
     for row in rows[:n]:
         adds = f"{row.adds:+.2f} {model.unit}".rstrip()
         lines.append(f"{adds}, in {row.n_graphs} training graphs: {shortened(row.words, LONGEST)}")
@@ -309,14 +310,14 @@ def _contribution_lines(model: Any) -> list[str]:
 
 
 def _report_never_predicted(model: GDLNNClassifier, parts: dict[str, GraphDataset], say: Say) -> None:
-    """Say which of two classes is predicted for no held-out graph, or without any for no training graph."""
+    """Say if the rarer of two classes is predicted for none of the held-out, or else training graphs."""
     held_out = [part for name, part in parts.items() if name != "train" and len(part)]
     shown = held_out or [parts["train"]]
     predicted = {label for part in shown for label in model.predict(part).tolist()}
-    never = [label for label in model.classes_.tolist() if label not in predicted]
-    if len(model.classes_) == 2 and never:
+    rare = min(model.classes_.tolist(), key=dict(model.programs_.info.label_counts).__getitem__)
+    if len(model.classes_) == 2 and rare not in predicted:
         say(
-            f"{(model.schema_ or Schema()).class_name(never[0])} is predicted for none of the "
+            f"{(model.schema_ or Schema()).class_name(rare)} is predicted for none of the "
             f"{sum(map(len, shown))} {'held-out' if held_out else 'training'} graphs; --threshold "
             "balanced-accuracy, or a probability such as --threshold 0.2, predicts the rarer class more often"
         )
@@ -326,7 +327,7 @@ def _program_lines(model: GDLNNClassifier) -> list[str]:
     schema = model.schema_ or Schema()
     directed = model.programs_.info.directed
     shown = strongest_programs(model, STRONGEST_IN_FULL if is_verbose() else STRONGEST)
-    lines = ["The strongest programs:"]
+    lines = [f"The strongest of {len(model.programs_)} programs:"]
     for place, (_, mined, label, strength) in enumerate(shown, start=1):
         words = mined.program.describe(model.schema_, directed=directed)
         lines.append(

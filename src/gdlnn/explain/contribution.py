@@ -86,10 +86,10 @@ def _sampled(
     weights = np.zeros_like(features)
     rng = np.random.default_rng(0)
     for row, values in enumerate(features):
-        moved = np.flatnonzero(values != baseline)
-        drawn = [rng.permutation(moved) for _ in range(N_ORDERS)]
+        changed = np.flatnonzero(values != baseline)
+        drawn = [rng.permutation(changed) for _ in range(N_ORDERS)]
         for order in (*drawn, *(order[::-1] for order in drawn)):
-            table = np.repeat(baseline[None], len(moved) + 1, axis=0)
+            table = np.repeat(baseline[None], len(changed) + 1, axis=0)
             for step, column in enumerate(order):
                 table[step + 1 :, column] = values[column]
             chances = model.head_outputs(table)[:, targets[row]]

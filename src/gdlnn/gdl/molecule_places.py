@@ -77,7 +77,7 @@ def molecule_place_name(graph: Graph, nodes: Iterable[int], schema: Schema) -> s
     if not chosen:
         return _atom_name(molecule, place)
     if len(left) > max(1, len(place) // 5):
-        return f"{', '.join(map(_plain, chosen))} and more"
+        return f"{', '.join(map(_short, chosen))} and more"
     return _one(chosen[0]) if len(chosen) == 1 else _two(molecule, chosen)
 
 
@@ -241,7 +241,7 @@ def _atom_name(molecule: Any, place: frozenset[int]) -> str:
 # --- words ------------------------------------------------------------------------------------------------
 
 
-def _plain(item: Named) -> str:
+def _short(item: Named) -> str:
     """Return a name, in the plural if there are several: "nitro", "nitro groups"."""
     return f"{item.name}s" if item.n > 1 else item.name.removesuffix(" group")
 
@@ -257,11 +257,11 @@ def _two(molecule: Any, chosen: list[Named]) -> str:
     first, second = sorted(chosen, key=lambda item: (not item.whole, item.is_ring, item.name == CHAIN))
     joint = _joint(molecule, first, second)
     if first.whole and joint and second.n == 1:
-        for name in (_one(first) if first.n > 1 else _plain(first), _plain(first)):
+        for name in (_one(first) if first.n > 1 else _short(first), _short(first)):
             text = f"{name} {joint} {with_article(second.name)}"
             if len(text.split()) <= MOST_WORDS:
                 return text
-    both = f"{_plain(first)} and {_plain(second)}"
+    both = f"{_short(first)} and {_short(second)}"
     if first.name.endswith(" ring") and second.name.endswith(" ring"):
         both = f"{first.name.removesuffix(' ring')} and {second.name}s"
     return both if first.whole else f"parts of {both}"

@@ -289,6 +289,11 @@ class GraphDataset:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the dataset as JSON Lines, which `load_jsonl` reads; the file appears once it is complete."""
+        with atomic_write(Path(path)) as file:
+            file.writelines(self.json_lines())
+
+    def json_lines(self) -> Iterator[bytes]:
+        """Give the lines of the file that `save` writes."""
         header = {
             "dataset": self.name,
             "schema": None if self.schema is None else self.schema.to_json(),
@@ -300,12 +305,11 @@ class GraphDataset:
             "smiles": self.smiles,
         }
         columns |= {"name": [g.name for g in self.graphs], "node_names": [g.node_names for g in self.graphs]}
-        with atomic_write(Path(path)) as file:
-            file.write(json.dumps(header, ensure_ascii=False).encode() + b"\n")
-            for i, graph in enumerate(self.graphs):
-                cells = {key: None if column is None else column[i] for key, column in columns.items()}
-                row = graph.to_json() | {key: cell for key, cell in cells.items() if cell is not None}
-                file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+        yield json.dumps(header, ensure_ascii=False).encode() + b"\n"
+        for i, graph in enumerate(self.graphs):
+            cells = {key: None if column is None else column[i] for key, column in columns.items()}
+            row = graph.to_json() | {key: cell for key, cell in cells.items() if cell is not None}
+            yield json.dumps(row, ensure_ascii=False).encode() + b"\n"
 
     def split(
         self, kind: SplitKind = "auto", random_state: int = 0, sizes: Sequence[float] = (0.8, 0.1, 0.1)

@@ -194,6 +194,8 @@ def label_array(labels: Any, where: str, *, missing: bool = False) -> npt.NDArra
     GraphError
         Where a label is not finite or out of range, or the labels are of kinds that NumPy would merge.
     """
+    if isinstance(labels, list | tuple):  # before there is an array, with room for the longest everywhere
+        _check_texts(dict.fromkeys(text for text in labels if isinstance(text, str)), where)
     found = np.asarray(labels)
     if isinstance(labels, list | tuple) or found.dtype.kind == "O":
         values = found.tolist() if found.dtype.kind == "O" else list(labels)
@@ -208,11 +210,15 @@ def label_array(labels: Any, where: str, *, missing: bool = False) -> npt.NDArra
         strange = found[np.isinf(found) if missing else ~np.isfinite(found)]
         if strange.size:
             raise GraphError(f"{where}: y: expected finite labels, got {strange.flat[0]}")
-    if found.dtype.kind == "U":  # an array has room for the longest everywhere
-        bad = next((text for text in np.unique(found).tolist() if _text_problem(text)), None)
-        if bad is not None:
-            raise GraphError(f"{where}: y: expected {_text_problem(bad)}, got {bad!r:.60}")
+    if found.dtype.kind == "U":
+        _check_texts(np.unique(found).tolist(), where)
     return found
+
+
+def _check_texts(texts: Iterable[str], where: str) -> None:
+    bad = next((text for text in texts if _text_problem(text)), None)
+    if bad is not None:
+        raise GraphError(f"{where}: y: expected {_text_problem(bad)}, got {bad!r:.60}")
 
 
 def _text_problem(text: str) -> str:

@@ -121,9 +121,9 @@ class Domain:
     def of(cls, train: GraphDataset, programs: ProgramSet) -> Domain:
         """Compute the limits from training graphs, as the model sees them."""
         columns = _nominal_columns(train)
-        colours, offsets = refined_colors(train.graphs, 1, columns)
+        colors, offsets = refined_colors(train.graphs, 1, columns)
         owner = np.repeat(np.arange(len(train)), np.diff(offsets))
-        known, code = np.unique(colours, return_inverse=True)
+        known, code = np.unique(colors, return_inverse=True)
         # Each graph is compared with the others: surroundings that only it has are not covered.
         pairs = np.unique(np.stack([code.reshape(-1), owner]), axis=1)
         elsewhere = np.bincount(pairs[0], minlength=len(known))[code.reshape(-1)] > 1
@@ -229,8 +229,8 @@ class Domain:
     def _covered(self, graphs: Sequence[Graph]) -> FloatArray:
         """Return the share of the nodes of each graph whose surroundings a training graph has."""
         known = self.surroundings
-        colours, offsets = refined_colors(graphs, 1, self.columns)
-        return _means(among(colours, known), offsets) if len(known) else np.zeros(len(graphs))
+        colors, offsets = refined_colors(graphs, 1, self.columns)
+        return _means(among(colors, known), offsets) if len(known) else np.zeros(len(graphs))
 
     @cached_property
     def _training(self) -> _TrainingMatches:

@@ -217,10 +217,10 @@ def features_with_values(
 
 def _values(feature: Feature, column: FloatArray) -> list[float] | None:
     """Return the values to count, or None for a feature that is a quantity."""
-    seen = np.unique(column[~np.isnan(column)])
-    whole = bool((seen == np.floor(seen)).all())
-    if feature.kind == "nominal" or (whole and len(seen) <= MAX_VALUES):
-        return [float(value) for value in seen]
+    known = np.unique(column[~np.isnan(column)])
+    whole = bool((known == np.floor(known)).all())
+    if feature.kind == "nominal" or (whole and len(known) <= MAX_VALUES):
+        return [float(value) for value in known]
     return None
 
 
@@ -233,9 +233,9 @@ def _pool(column: FloatArray, sizes: npt.NDArray[np.int64], values: list[float] 
         return np.stack([totals / sizes, largest, np.sign(totals) * np.log1p(np.abs(totals))], axis=1)
     known = np.asarray(values)
     code = np.minimum(np.searchsorted(known, column), len(known) - 1)
-    seen = known[code] == column
+    is_known = known[code] == column
     owner = np.repeat(np.arange(len(sizes)), np.asarray(sizes, dtype=np.int64))
-    counts = np.bincount((owner * len(known) + code)[seen], minlength=len(sizes) * len(known))
+    counts = np.bincount((owner * len(known) + code)[is_known], minlength=len(sizes) * len(known))
     return np.asarray(counts.reshape(len(sizes), len(known)) / sizes[:, None])
 
 

@@ -161,8 +161,8 @@ def _half_width(residuals: FloatArray, similarity: FloatArray) -> HalfWidth:
     from scipy.optimize import nnls
 
     design = np.stack([np.ones_like(similarity), 1 - similarity], axis=1)
-    usual = np.maximum(nnls(design, residuals)[0], [1e-12, 0.0])
-    ratios = residuals / (design @ usual)
+    line = np.maximum(nnls(design, residuals)[0], [1e-12, 0.0])
+    ratios = residuals / (design @ line)
     rank = min(1.0, COVERAGE * (len(ratios) + 1) / len(ratios))
     factor = float(np.quantile(ratios, rank, method="higher"))
-    return HalfWidth(float(factor * usual[0]), float(factor * usual[1]))
+    return HalfWidth(float(factor * line[0]), float(factor * line[1]))

@@ -380,15 +380,15 @@ def value_scores(y: FloatArray, predicted: FloatArray, intervals: FloatArray | N
     """
     rng = np.random.default_rng(0)
     rows = np.vstack([np.arange(len(y)), rng.integers(0, len(y), (RESAMPLES, len(y)))])
-    truth, said = y[rows], predicted[rows]
-    errors = said - truth
+    truth, answers = y[rows], predicted[rows]
+    errors = answers - truth
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = truth.var(axis=1)
         found = {
             "rmse": np.sqrt((errors**2).mean(axis=1)),
             "mae": np.abs(errors).mean(axis=1),
             "r2": 1 - (errors**2).mean(axis=1) / np.where(spread > 0, spread, np.nan),
-            "spearman": _correlations(_ranks(truth), _ranks(said)),
+            "spearman": _correlations(_ranks(truth), _ranks(answers)),
         }
         if intervals is not None:
             within = (intervals[:, 0] <= y) & (y <= intervals[:, 1])
