@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gdlnn.gdl.program import Interval, Intervals, Program
     from gdlnn.graphs import Feature, Schema
 
-_LETTER, _SMALL, _LINE, _PAD = 6.6, 5.8, 14.0, 6.0
+_LETTER, _SMALL, _LINE, _PAD, _HEAD = 6.6, 6.2, 14.0, 6.0, 9.0
 _MOST_LINES, _MOST_LETTERS = 4, 20
 _MOST_NAMES = 5  # of values; of more, the first and the last are shown
 
@@ -72,7 +72,8 @@ def _diagram(program: Program, schema: Schema | None, directed: bool) -> Picture
     ends = [(position[e.source], position[e.target]) for e in program.edges]
     conditions = [_lines(edge.intervals, schema.edge if schema else None, "") for edge in program.edges]
     longest = max((len(words) for lines in conditions for words in lines), default=0)
-    places, width, height = _places(len(labels), ends, sizes, 16 + _SMALL * longest)
+    gap = 16 + _SMALL * longest + (2 * _HEAD if directed else 0)
+    places, width, height = _places(len(labels), ends, sizes, gap)
     body, above = [], []
     for words, (u, v) in zip(conditions, ends, strict=True):
         line, labels_of_edge = _edge(places[u], places[v], sizes[u], sizes[v], words, directed)
@@ -133,7 +134,7 @@ def _edge(
         return f"<circle class='b' cx='{num(x)}' cy='{num(y)}' r='9'/>", []
     above = []
     if directed:
-        head = arrow_head(start, _rim(start, end, second), 9, 4)
+        head = arrow_head(start, _rim(start, end, second), _HEAD, 4)
         above.append(f"<path class='w arrow' d='{head}'/>")
     shown = [word for word in words if word]
     (left, top), (right, bottom) = _rim(end, start, first), _rim(start, end, second)
