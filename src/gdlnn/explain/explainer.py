@@ -307,11 +307,14 @@ class Explainer:
             for i in important(points, MOST_TERMS).tolist()
             if abs(points[i]) >= LEAST_SHOWN
         )
-        program = induced_program(graph, place.nodes)
-        name = name or place_name(graph, place.nodes, graph.schema)
-        if terms and terms[0].column >= len(self.programs) and 2 * terms[0].weight / place.points >= 1:
-            words = terms[0].program.describe(graph.schema, directed=graph.directed)  # a quantity decides
+        program, schema = induced_program(graph, place.nodes), graph.schema
+        edge, share = None, terms[0].weight / place.points if terms else 0.0
+        if share > 0 and len(program.edges) == len(terms[0].program.edges) == 1:
+            edge = terms[0].program.edges[0].intervals  # what of its values matters
+        elif share >= 0.5 and terms[0].column >= len(self.programs):  # a quantity decides
+            words = terms[0].program.describe(schema, directed=graph.directed)
             name = what_it_contains(words).rstrip(".")
+        name = name or place_name(graph, place.nodes, schema, edge)
         return Reason(program, place.points, (place.nodes,), -1, plain(label), name, terms)
 
     def _sufficient(self, attributed: Attributed) -> list[list[Place]]:

@@ -101,7 +101,7 @@ def largest_score(explanation: Explanation) -> float:
     It is at least one point, or a step of a regressor's values, so that no trifle looks like a reason.
     """
     found = explanation.contributions
-    return 0.0 if found is None else max(2 * explanation.least_shown, *map(abs, found.scores))
+    return 0.0 if found is None else max([2 * explanation.least_shown, *map(abs, found.scores)])
 
 
 def _legend(explanation: Explanation) -> Picture:
