@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gdlnn.drawing.layers import FloatArray
-    from gdlnn.graphs import Graph
+    from gdlnn.graphs import Feature, Graph
 
 MOST_NODES = 160
 """Most nodes that are drawn."""
@@ -137,18 +137,15 @@ def _draw_plain_graph(graph: Graph, marks: Marks = NOTHING) -> Picture:
 
 def _labels(graph: Graph) -> list[str]:
     """Return the name of each node's first value; none where all have the same, or of too many nodes."""
-    names = [_node_label(graph, node) for node in range(graph.n_nodes)]
+    features = graph.schema.node if graph.schema else None
+    names = [(_value_names(features, row) or [""])[0] for row in graph.node_features.tolist()]
     if graph.n_nodes > _MOST_NAMED or (len(set(names)) == 1 and len(names) > 1):
         return [""] * len(names)
     return [name if len(name) <= _LONGEST else "" for name in names]
 
 
-def _node_label(graph: Graph, node: int, column: int = 0) -> str:
-    """Return what the value of a node's feature is called."""
-    if not graph.node_features.shape[1]:
-        return ""
-    value = float(graph.node_features[node, column])
-    return graph.schema.node[column].value_name(value) if graph.schema else f"{value:g}"
+def _value_names(features: Sequence[Feature] | None, row: Sequence[float]) -> list[str]:
+    return [features[i].value_name(value) if features else f"{value:g}" for i, value in enumerate(row)]
 
 
 def _spread(places: FloatArray, half: float, room: float) -> FloatArray:
@@ -195,9 +192,7 @@ def _edge_values(
     body, boxes = list[str](), list[Box]()
     for i in rows if graph.edge_features.shape[1] and len(rows) <= _MOST_VALUES else ():
         start, end = places[graph.edges[i]]
-        row = graph.edge_features[i].tolist()
-        features = graph.schema.edge if graph.schema else None
-        words = [features[k].value_name(value) if features else f"{value:g}" for k, value in enumerate(row)]
+        words = _value_names(graph.schema.edge if graph.schema else None, graph.edge_features[i].tolist())
         values = " ".join(words)[:_LONGEST]
         half = np.array([len(values) * LETTER / 2, LINE / 2])
         aside = np.array([start[1] - end[1], end[0] - start[0]]) / (math.dist(start, end) or 1.0)
@@ -238,9 +233,6 @@ def _node(graph: Graph, marks: Marks, node: int, x: float, y: float, label: str,
 
 
 def _values(graph: Graph, node: int) -> str:
-    row = graph.node_features[node].tolist()
-    if graph.schema is None:
-        return ", ".join(f"{value:g}" for value in row)
-    return ", ".join(
-        f"{f.name} {f.value_name(value)}" for f, value in zip(graph.schema.node, row, strict=True)
-    )
+    features = graph.schema.node if graph.schema else None
+    names = _value_names(features, graph.node_features[node].tolist())
+    return ", ".join(f"{features[i].name} {name}" if features else name for i, name in enumerate(names))

@@ -99,7 +99,8 @@ class Outlines:
                 continue
             others = [other for number, _, other in self.boxes if number != line]
             places = _places(box, len(label) * LETTER)
-            place = places[int(np.argmin(placing_costs(places, [*taken, *boxes, *others], frame)))]
+            costs = placing_costs(places, [*taken, *boxes, *others], frame) + 0.5 * np.arange(len(places))
+            place = places[int(np.argmin(costs))]
             boxes.append(place)
             middle = (place[0] + place[2]) / 2
             parts.append(text(middle, place[3] - 3.5, label, f"tag mid t{line}"))

@@ -312,8 +312,7 @@ class Explainer:
         if share > 0 and len(program.edges) == len(terms[0].program.edges) == 1:
             edge = terms[0].program.edges[0].intervals  # what of its values matters
         elif share >= 0.5 and terms[0].column >= len(self.programs):  # a quantity decides
-            words = terms[0].program.describe(schema, directed=graph.directed)
-            name = what_it_contains(words).rstrip(".")
+            name = what_it_contains(terms[0].program.describe(schema, directed=graph.directed))
         name = name or place_name(graph, place.nodes, schema, edge)
         return Reason(program, place.points, (place.nodes,), -1, plain(label), name, terms)
 
@@ -357,32 +356,18 @@ class Explainer:
             step_budget=self.model.layer_.step_budget,
             n_jobs=self.model.n_jobs,
         )
-        results = []
+        results, labels = [], self.model.programs_.labels
         for row, part in enumerate(left):
             found = dict(zip(used.tolist(), part.places, strict=True))
-            reasons = tuple(
-                Reason(
-                    self.programs[column],
-                    float(weights[row, column]),
-                    found[column],
-                    column,
-                    plain(self.model.programs_.labels[column]),
-                )
-                for column in chosen[row].tolist()
-            )
+            reasons = [
+                Reason(self.programs[i], float(weights[row, i]), found[i], i, plain(labels[i]))
+                for i in chosen[row].tolist()
+            ]
             fit = None if quality is None else float(quality[row])
             method = Method(technique.name, dict(technique.options()), self.random_state, fit)
-            results.append(
-                self._explanation(
-                    representation,
-                    row,
-                    int(targets[row]),
-                    reasons=reasons,
-                    nodes=part.nodes,
-                    method=method,
-                    complete=part.complete,
-                )
-            )
+            known = {"nodes": part.nodes, "method": method, "complete": part.complete}
+            target = int(targets[row])
+            results.append(self._explanation(representation, row, target, reasons=tuple(reasons), **known))
         return results
 
     # --- what is added ------------------------------------------------------------------------------------

@@ -121,29 +121,20 @@ def _head(explanation: Explanation) -> Picture:
 
 def _list(explanation: Explanation) -> Picture:
     """Return the programs of an explanation as lines of text, each with the line that goes around it."""
-    lines = {
-        outline.number: line for line, outline in Marks(outlines=explanation_outlines(explanation)).drawn()
-    }
     body, y = [f"<path class='rule' d='M8 2H{_WIDTH - 8:.0f}'/>"], 8.0
-    for number, reason in enumerate(explanation.listed, start=1):
-        if number in lines:
-            body.append(f"<path class='o o{lines[number]}' d='M8 {y + 8:.0f}h26'/>")
-        state = "present, " if reason.places else "absent, "
-        state = state if explanation.contributions is None else ""  # else all are present
-        body.append(text(42, y + 12, f"P{number}", "small"))
-        body.append(text(104, y + 12, figure(explanation, reason), "small end"))
-        where = f" ({nodes_text(explanation.graph, reason.nodes)})" if reason.places else ""
-        for words in wrapped(f"{state}{reason.side}: {reason_words(explanation, reason)}{where}", _LETTERS):
+    for card in reason_cards(explanation):
+        if card["line"]:
+            body.append(f"<path class='o o{card['line']}' d='M8 {y + 8:.0f}h26'/>")
+        body.append(text(42, y + 12, f"P{card['number']}", "small"))
+        body.append(text(104, y + 12, card["figure"], "small end"))
+        side = "for" if card["weight"] > 0 else "against"
+        told = f"{side}: {card['words']} ({card['where'] or 'absent'})"
+        for words in wrapped(told, _LETTERS):
             body.append(text(112, y + 12, words, "small"))
             y += 14
         y += 3
-    notes = [
-        domain_note(explanation),
-        baseline_line(explanation),
-        *further_lines(explanation),
-        subgraph_line(explanation),
-    ]
-    notes = [line for line in notes if line]
+    first = [domain_note(explanation), baseline_line(explanation)]
+    notes = filter(None, [*first, *further_lines(explanation), subgraph_line(explanation)])
     for words in (line for note in notes for line in wrapped(note, _LETTERS + 16)):
         body.append(text(8, y + 12, words, "small soft"))
         y += 14

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gdlnn.explain.explanation import Explanation, Reason
-    from gdlnn.gdl.program import Program
     from gdlnn.graphs import Graph
 
 SHORT_NAME = 36
@@ -27,15 +26,10 @@ DOMAINS = {"outside": "outside what was learned", "edge": "at the edge of what w
 """What is said of a graph that is unlike the training graphs."""
 
 
-def words_of(explanation: Explanation, program: Program) -> str:
-    """Return what a program is, without "Molecules that contain", which every line would repeat."""
-    return what_it_contains(program.describe(explanation.schema, directed=explanation.graph.directed))
-
-
 def what_it_contains(words: str) -> str:
-    """Return a program in words without "Molecules that contain"."""
-    start, found, rest = words.partition(" that contain ")
-    return rest if found and " " not in start else words
+    """Return a program in words without "Molecules that contain", which every line would repeat."""
+    start, found, rest = words.rstrip(".").partition(" that contain ")
+    return rest if found and " " not in start else start + found + rest
 
 
 def short_name(words: str, number: int) -> str:
@@ -91,7 +85,8 @@ def figure(explanation: Explanation, reason: Reason) -> str:
 
 def reason_words(explanation: Explanation, reason: Reason) -> str:
     """Return what a reason is: the name of a place, or a program in words."""
-    return reason.name or words_of(explanation, reason.program).rstrip(".")
+    schema, directed = explanation.schema, explanation.graph.directed
+    return reason.name or what_it_contains(reason.program.describe(schema, directed=directed))
 
 
 def nodes_text(graph: Graph, nodes: Sequence[int]) -> str:

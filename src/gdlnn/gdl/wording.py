@@ -299,12 +299,16 @@ class _Component:
 # --- features by name -------------------------------------------------------------------------------------
 
 
-def _feature_words(intervals: Intervals | None, features: tuple[Feature, ...] | None) -> str:
-    """Return the words for features: ``degree 2 and age ≥ 20``; empty if there are none."""
+def feature_conditions(intervals: Intervals | None, features: Sequence[Feature] | None) -> list[str]:
+    """Return the words for each feature that has a condition: ``degree 2``, ``age ≥ 20``."""
     if intervals is None:
-        return ""
+        return []
     names = ["value"] if len(intervals) == 1 else [f"feature_{i + 1}" for i in range(len(intervals))]
-    parts = _conditions_words(zip(features or map(Feature, names), intervals, strict=True))
+    return _conditions_words(zip(features or map(Feature, names), intervals, strict=True))
+
+
+def _feature_words(intervals: Intervals | None, features: Sequence[Feature] | None) -> str:
+    parts = feature_conditions(intervals, features)
     return listed(parts, "and") if parts else ""
 
 
@@ -314,10 +318,8 @@ def _conditions_words(conditions: Iterable[tuple[Feature, Interval]]) -> list[st
 
 def condition_words(interval: Interval, feature: Feature) -> str:
     """Return the words for one feature, or nothing if every known value is allowed."""
-    low, high = without_empty_bound(interval, feature)
-    interval = Interval(
-        float(f"{low:.12g}"), float(f"{high:.12g}")
-    )  # means of two values are not always short
+    # The mean of two values is not always a short number.
+    interval = Interval(*(float(f"{bound:.12g}") for bound in without_empty_bound(interval, feature)))
     inside = [name for value, name in sorted(feature.values.items()) if value in interval]
     outside = [name for value, name in sorted(feature.values.items()) if value not in interval]
     if interval == ANY or (feature.kind == "nominal" and inside and not outside):

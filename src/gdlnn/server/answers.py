@@ -101,9 +101,8 @@ class Answers:
             (enough,) = enough_cards(explainer.by_places(own, "smallest"))
         if options["counterfactual"] and classifies:
             most = min(MOST_REMOVED, row.graph.n_nodes - 1)  # what is left is still a graph
-            other = counterfactual_card(
-                changed_by_removal(model, found, own.scored[0], most) if most else None
-            )
+            changed = changed_by_removal(model, found, own.scored[0], most) if most else None
+            other = counterfactual_card(changed)
         explanation = replace(explanation, smiles=row.smiles)
         answer = graph_card(explanation, found.probabilities[0], enough=enough, counterfactual=other)
         for item, reason in zip(answer["programs"], explanation.listed, strict=True):
