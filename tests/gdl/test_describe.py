@@ -92,7 +92,7 @@ node a node b node c node d edge (a, b) edge (b, c) edge (c, d) edge (d, a) edge
 => Graphs that contain a ring of node (next to a node (1)), node and node (next to (1)).
 
 node x node y edge (x, y) <[1, 3]> edge (y, x) <[2, 4]>
-=> Graphs that contain a node joined by an edge with value in [2, 3] to a node.
+=> Graphs that contain an edge with value in [2, 3].
 
 node x <[1, 1]> node y <[2, 2]> edge (x, y) node z <[3, 3]> edge (z, z)
 => Graphs that contain a node with value 2 next to a node with value 1, and elsewhere a node with

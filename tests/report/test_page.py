@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -230,6 +231,28 @@ def test_the_gallery_is_capped(fitted: tuple[GDLNNClassifier, GraphDataset]) -> 
     report = build_report(model, test, ReportOptions(max_graphs=3, max_counterfactuals=0))
     assert len(report["graphs"]) == 3
     assert report["performance"]["n"] == len(test)
+
+
+@pytest.mark.parametrize("make", [motifs, three_classes])
+def test_contributions_are_computed_once(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, test = make()
+    n_asked = len(model.classes_) if len(model.classes_) > 2 else 1  # the other of two classes loses as much
+    asked: Counter[tuple[bytes, int]] = Counter()
+    compute = type(model.head_).contributions
+
+    def counted(self: Any, features: Any, baseline: Any, targets: Any) -> Any:
+        asked.update((row.tobytes(), code % n_asked) for row, code in zip(features, targets, strict=True))
+        return compute(self, features, baseline, targets)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(model.head_), "contributions", counted)
+        report = build_report(model, test, OPTIONS)
+    whole = Counter((row.tobytes(), i) for row in model.represent(test).features for i in range(n_asked))
+    assert {key: asked[key] for key in whole} == whole  # counterfactuals ask about parts of graphs
+    for card, own in zip(report["graphs"], model.explain(test.graphs, n_reasons=4), strict=True):
+        assert [place["weight"] for place in card["programs"]] == pytest.approx(
+            [reason.weight for reason in own.listed]
+        )
 
 
 def test_what_cannot_be_reported_on(fitted: tuple[GDLNNClassifier, GraphDataset]) -> None:

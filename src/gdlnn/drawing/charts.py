@@ -15,7 +15,7 @@ Place = tuple[float, float]
 
 _MOST_LINES = 5  # classes of a chart
 _WIDTH, _HEIGHT = 400, 270
-_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 22, 14, 42
+_LEFT, _RIGHT, _TOP, _BOTTOM = 60, 22, 14, 42
 
 
 def calibration_chart(found: Mapping[str, Any]) -> str:

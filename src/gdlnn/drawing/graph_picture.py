@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gdlnn.drawing.layers import Outlines, bounds, rings_and_crosses
+from gdlnn.drawing.layers import LETTER, LINE, Outlines, bounds, placing_costs, rings_and_crosses
 from gdlnn.drawing.layout import layout
 from gdlnn.drawing.marks import NOTHING, Marks, signed
 from gdlnn.drawing.molecule_picture import draw_molecule, graph_as_molecule, is_molecule
-from gdlnn.drawing.svg import Picture, arrow_head, num, polyline, text
+from gdlnn.drawing.svg import Box, Picture, arrow_head, num, polyline, text
 from gdlnn.errors import GraphError, MissingExtraError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gdlnn.drawing.layers import FloatArray
-    from gdlnn.graphs import Graph
+    from gdlnn.graphs import Feature, Graph
 
 MOST_NODES = 160
 """Most nodes that are drawn."""
@@ -32,6 +32,7 @@ _LETTER = 6.4
 _LONGEST = 14  # letters of a name that is written into a node; a longer one is its tooltip
 _MOST_VALUES = 8  # edges whose values are written
 _MOST_NAMED = 80  # nodes; of more, names are tooltips
+_ALONG, _ASIDE = (0.55, 0.62, 0.48, 0.7, 0.4), (0.0, 14.0, -14.0, 22.0, -22.0)  # tried for values of edges
 _ROOM = (620.0, 420.0)  # a drawing gets no larger than this if its nodes then still lie apart
 
 
@@ -77,7 +78,8 @@ def _near(graph: Graph, marks: Marks) -> tuple[Graph, Marks]:
         for outline in marks.outlines
     )
     scores = None if marks.scores is None else [marks.scores[node] for node in inside]
-    return graph.subgraph(inside), Marks(scores, outlines, known(marks.kept), known(marks.gone))
+    kept, gone = known(marks.kept), known(marks.gone)
+    return graph.subgraph(inside), Marks(scores, outlines, kept, gone, marks.largest)
 
 
 def _around(graph: Graph, nodes: Sequence[int]) -> list[int]:
@@ -103,7 +105,7 @@ def _draw_plain_graph(graph: Graph, marks: Marks = NOTHING) -> Picture:
     if graph.n_nodes > _MOST_NAMED:
         half = 5.0
     deciding = _deciding_edges(graph, marks)
-    room = 60.0 if deciding and graph.edge_features.shape[1] else 24.0
+    room = 80.0 if deciding and graph.edge_features.shape[1] else 24.0
     places = _spread(layout(graph.n_nodes, graph.edges), half, room)
     thick = "".join(polyline(places[graph.edges[i]].tolist()) for i in deciding)
     on = {node for _, outline in marks.drawn() for node in outline.nodes}
@@ -115,14 +117,17 @@ def _draw_plain_graph(graph: Graph, marks: Marks = NOTHING) -> Picture:
     boxes = [(x - half - 2, y - 11, x + half + 2, y + 11) for x, y in places.tolist()]
     if (graph.edges[:, 0] == graph.edges[:, 1]).any():
         boxes += [(x - 9, y - 24, x + 9, y) for x, y in places.tolist()]
-    tags, tag_boxes = outlines.tags(boxes)
-    left, top, right, bottom = bounds([*boxes, *(box for _, _, box in outlines.boxes), *tag_boxes])
+    values, value_boxes = _edge_values(graph, places, deciding, boxes)
+    tags, tag_boxes = outlines.tags([*boxes, *value_boxes])
+    left, top, right, bottom = bounds(
+        [*boxes, *(box for _, _, box in outlines.boxes), *value_boxes, *tag_boxes]
+    )
     body = (
         outlines.body
         + _edges(graph, places, labels, half)
         + (f"<path class='e on' d='{thick}'/>" if thick else "")
         + shapes
-        + _edge_values(graph, places, deciding)
+        + values
         + rings_and_crosses(marks, places, 12.0)
         + tags
     )
@@ -132,18 +137,15 @@ def _draw_plain_graph(graph: Graph, marks: Marks = NOTHING) -> Picture:
 
 def _labels(graph: Graph) -> list[str]:
     """Return the name of each node's first value; none where all have the same, or of too many nodes."""
-    names = [_node_label(graph, node) for node in range(graph.n_nodes)]
+    features = graph.schema.node if graph.schema else None
+    names = [(_value_names(features, row) or [""])[0] for row in graph.node_features.tolist()]
     if graph.n_nodes > _MOST_NAMED or (len(set(names)) == 1 and len(names) > 1):
         return [""] * len(names)
     return [name if len(name) <= _LONGEST else "" for name in names]
 
 
-def _node_label(graph: Graph, node: int, column: int = 0) -> str:
-    """Return what the value of a node's feature is called."""
-    if not graph.node_features.shape[1]:
-        return ""
-    value = float(graph.node_features[node, column])
-    return graph.schema.node[column].value_name(value) if graph.schema else f"{value:g}"
+def _value_names(features: Sequence[Feature] | None, row: Sequence[float]) -> list[str]:
+    return [features[i].value_name(value) if features else f"{value:g}" for i, value in enumerate(row)]
 
 
 def _spread(places: FloatArray, half: float, room: float) -> FloatArray:
@@ -180,17 +182,29 @@ def _deciding_edges(graph: Graph, marks: Marks) -> list[int]:
     return [i for i, (u, v) in enumerate(graph.edges.tolist()) if (min(u, v), max(u, v)) in on and u != v]
 
 
-def _edge_values(graph: Graph, places: FloatArray, rows: Sequence[int]) -> str:
-    """Return the values of a few edges, each nearer to where it leads, so that two directions lie apart."""
-    body = []
+def _edge_values(
+    graph: Graph, places: FloatArray, rows: Sequence[int], taken: Sequence[Box]
+) -> tuple[str, list[Box]]:
+    """Return the values of a few edges where they cover no nodes, and their boxes.
+
+    Each is nearer to where its edge leads, so that two directions lie apart.
+    """
+    body, boxes = list[str](), list[Box]()
     for i in rows if graph.edge_features.shape[1] and len(rows) <= _MOST_VALUES else ():
-        (x1, y1), (x2, y2) = places[graph.edges[i]].tolist()
-        row = graph.edge_features[i].tolist()
-        features = graph.schema.edge if graph.schema else None
-        words = [features[k].value_name(value) if features else f"{value:g}" for k, value in enumerate(row)]
+        start, end = places[graph.edges[i]]
+        words = _value_names(graph.schema.edge if graph.schema else None, graph.edge_features[i].tolist())
         values = " ".join(words)[:_LONGEST]
-        body.append(text(0.33 * x1 + 0.67 * x2, 0.33 * y1 + 0.67 * y2 + 3, values, "tag mid small"))
-    return "".join(body)
+        half = np.array([len(values) * LETTER / 2, LINE / 2])
+        aside = np.array([start[1] - end[1], end[0] - start[0]]) / (math.dist(start, end) or 1.0)
+        shares = [(share, off) for off in _ASIDE for share in _ALONG]
+        middles = [(1 - share) * start + share * end + off * aside for share, off in shares]
+        spots: list[Box] = [(*(spot - half), *(spot + half)) for spot in middles]
+        costs = placing_costs(spots, [*taken, *boxes], bounds(taken))
+        best = int(np.argmin(costs))
+        boxes.append(spots[best])
+        x, y = middles[best].tolist()
+        body.append(text(x, y + 3.5, values, "tag mid small"))
+    return "".join(body), boxes
 
 
 def _reach(label: str, dx: float, dy: float, half: float) -> float:
@@ -219,9 +233,6 @@ def _node(graph: Graph, marks: Marks, node: int, x: float, y: float, label: str,
 
 
 def _values(graph: Graph, node: int) -> str:
-    row = graph.node_features[node].tolist()
-    if graph.schema is None:
-        return ", ".join(f"{value:g}" for value in row)
-    return ", ".join(
-        f"{f.name} {f.value_name(value)}" for f, value in zip(graph.schema.node, row, strict=True)
-    )
+    features = graph.schema.node if graph.schema else None
+    names = _value_names(features, graph.node_features[node].tolist())
+    return ", ".join(f"{features[i].name} {name}" if features else name for i, name in enumerate(names))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gdlnn.drawing.marks import Marks
 
 FloatArray = npt.NDArray[np.float64]
-_LETTER, _LINE = 7.2, 13.0  # about the size of a letter of a name
+LETTER, LINE = 7.2, 13.0  # about the size of a letter of a name
 _GAPS = (5.0, 14.0, 26.0, 40.0)  # tried distances of a name from its outline
 _SLACK = 0.35  # how far a simplified line may lie from the contour
 
@@ -98,8 +98,9 @@ class Outlines:
             if not label:
                 continue
             others = [other for number, _, other in self.boxes if number != line]
-            places = _places(box, len(label) * _LETTER)
-            place = places[int(np.argmin(_costs(places, [*taken, *boxes, *others], frame)))]
+            places = _places(box, len(label) * LETTER)
+            costs = placing_costs(places, [*taken, *boxes, *others], frame) + 0.5 * np.arange(len(places))
+            place = places[int(np.argmin(costs))]
             boxes.append(place)
             middle = (place[0] + place[2]) / 2
             parts.append(text(middle, place[3] - 3.5, label, f"tag mid t{line}"))
@@ -112,13 +113,13 @@ def _places(box: Box, width: float) -> list[Box]:
     middle, level = (left + right) / 2, (top + bottom) / 2
     spots = []
     for gap in _GAPS:
-        for center in (middle, left + width / 2, right - width / 2):
-            spots += [(center, top - gap - _LINE / 2), (center, bottom + gap + _LINE / 2)]
+        for center in (middle, left + width / 2, right - width / 2, left - width / 2, right + width / 2):
+            spots += [(center, top - gap - LINE / 2), (center, bottom + gap + LINE / 2)]
         spots += [(right + gap + width / 2, level), (left - gap - width / 2, level)]
-    return [(x - width / 2, y - _LINE / 2, x + width / 2, y + _LINE / 2) for x, y in spots]
+    return [(x - width / 2, y - LINE / 2, x + width / 2, y + LINE / 2) for x, y in spots]
 
 
-def _costs(places: Sequence[Box], hindering: Sequence[Box], frame: Box) -> FloatArray:
+def placing_costs(places: Sequence[Box], hindering: Sequence[Box], frame: Box) -> FloatArray:
     """Return how much a name at each place covers, and how far it makes the picture grow."""
     spots, boxes = np.array(places), np.array(hindering).reshape(-1, 4)
     corner = np.maximum(spots[:, None, :2], boxes[None, :, :2])

@@ -52,24 +52,21 @@ class Marks:
     kept, gone
         Nodes that are ringed, and nodes that are crossed out. Both are hidden until the picture has the class
         ``shows-kept`` or ``shows-gone``.
+    largest
+        The score that gets the strongest color.
     """
 
     scores: Sequence[float] | None = None
     outlines: tuple[Outline, ...] = ()
     kept: tuple[int, ...] = ()
     gone: tuple[int, ...] = ()
-
-    @property
-    def largest(self) -> float:
-        """The largest score, for or against; 0 without scores."""
-        return max((abs(score) for score in self.scores or ()), default=0.0)
+    largest: float = 1.0
 
     def level(self, node: int) -> str:
         """Return the class of the color of a node's score; empty without scores, or next to nothing."""
-        largest = self.largest
-        if self.scores is None or not largest or abs(self.scores[node]) < LEAST_SHOWN * largest:
+        if self.scores is None or abs(self.scores[node]) < LEAST_SHOWN * self.largest:
             return ""
-        step = min(LEVELS, 1 + int(LEVELS * abs(self.scores[node]) / largest))
+        step = min(LEVELS, 1 + int(LEVELS * abs(self.scores[node]) / self.largest))
         return f"{'f' if self.scores[node] > 0 else 'g'}{step}"
 
     def drawn(self) -> list[tuple[int, Outline]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -12,18 +13,17 @@ from gdlnn.drawing.layout import layout
 from gdlnn.drawing.molecule_picture import draw_matched_part
 from gdlnn.drawing.svg import Picture, arrow_head, num, polyline, text, wrapped
 from gdlnn.errors import GraphError, MissingExtraError
-from gdlnn.gdl.conditions import without_empty_bound
-from gdlnn.gdl.program import ANY
+from gdlnn.gdl.wording import feature_conditions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gdlnn.gdl.program import Interval, Intervals, Program
+    from gdlnn.gdl.program import Intervals, Program
     from gdlnn.graphs import Feature, Schema
 
-_LETTER, _SMALL, _LINE, _PAD = 6.6, 5.8, 14.0, 6.0
+_LETTER, _SMALL, _LINE, _PAD, _HEAD = 6.6, 6.2, 14.0, 6.0, 9.0
 _MOST_LINES, _MOST_LETTERS = 4, 20
-_MOST_NAMES = 5  # of values; of more, the first and the last are shown
+_CLEAR = re.compile("^(atom|bond|element) (?!other than|in |[0-9≥≤])")  # what need not be said
 
 
 def draw_program(
@@ -72,7 +72,8 @@ def _diagram(program: Program, schema: Schema | None, directed: bool) -> Picture
     ends = [(position[e.source], position[e.target]) for e in program.edges]
     conditions = [_lines(edge.intervals, schema.edge if schema else None, "") for edge in program.edges]
     longest = max((len(words) for lines in conditions for words in lines), default=0)
-    places, width, height = _places(len(labels), ends, sizes, 16 + _SMALL * longest)
+    gap = 16 + _SMALL * longest + (2 * _HEAD if directed else 0)
+    places, width, height = _places(len(labels), ends, sizes, gap)
     body, above = [], []
     for words, (u, v) in zip(conditions, ends, strict=True):
         line, labels_of_edge = _edge(places[u], places[v], sizes[u], sizes[v], words, directed)
@@ -133,7 +134,7 @@ def _edge(
         return f"<circle class='b' cx='{num(x)}' cy='{num(y)}' r='9'/>", []
     above = []
     if directed:
-        head = arrow_head(start, _rim(start, end, second), 9, 4)
+        head = arrow_head(start, _rim(start, end, second), _HEAD, 4)
         above.append(f"<path class='w arrow' d='{head}'/>")
     shown = [word for word in words if word]
     (left, top), (right, bottom) = _rim(end, start, first), _rim(start, end, second)
@@ -157,19 +158,9 @@ def _rim(
     return x2 - dx * reach, y2 - dy * reach
 
 
-def _lines(intervals: Intervals | None, features: tuple[Feature, ...] | None, empty: str) -> list[str]:
+def _lines(intervals: Intervals | None, features: Sequence[Feature] | None, empty: str) -> list[str]:
     """Return the conditions of a node or an edge, one feature per line."""
-    conditions = []
-    for number, given in enumerate(intervals or ()):
-        feature = features[number] if features else None
-        interval = without_empty_bound(given, feature) if feature else given
-        if interval != ANY and not _holds_all(interval, feature):
-            name = (
-                feature.name
-                if feature
-                else ("value" if len(intervals or ()) == 1 else f"feature {number + 1}")
-            )
-            conditions.append(_condition(interval, feature, name))
+    conditions = [_CLEAR.sub("", words) for words in feature_conditions(intervals, features)]
     if not conditions:
         return [empty]
     # The last line says how many conditions are left out.
@@ -182,42 +173,3 @@ def _lines(intervals: Intervals | None, features: tuple[Feature, ...] | None, em
             return [*lines, f"and {left + 1} more"]
         lines += part
     return lines
-
-
-def _holds_all(interval: Interval, feature: Feature | None) -> bool:
-    """Whether an interval holds every value that a nominal feature is known to have."""
-    if feature is None or feature.kind != "nominal" or not feature.values:
-        return False
-    return all(value in interval for value in feature.values)
-
-
-def _condition(interval: Interval, feature: Feature | None, name: str) -> str:
-    def value(bound: float) -> str:
-        return feature.value_name(bound) if feature else f"{bound:g}"
-
-    lower, upper = interval
-    if lower == upper:
-        is_clear = feature is not None and feature.kind == "nominal" and name in ("atom", "bond", "element")
-        return value(lower) if is_clear else f"{name} {value(lower)}"
-    if inside := _names(interval, feature):
-        return f"{name} {inside}"
-    if upper == math.inf:
-        return f"{name} ≥ {value(lower)}"
-    if lower == -math.inf:
-        return f"{name} ≤ {value(upper)}"
-    return f"{name} {value(lower)} to {value(upper)}"
-
-
-def _names(interval: Interval, feature: Feature | None) -> str:
-    """Return the values of a nominal feature that an interval holds, or those it leaves out where fewer."""
-    if feature is None or feature.kind != "nominal" or not feature.values:
-        return ""
-    inside = [name for value, name in sorted(feature.values.items()) if value in interval]
-    outside = [name for value, name in sorted(feature.values.items()) if value not in interval]
-    if not inside:
-        return ""
-    if len(outside) < len(inside):
-        return f"not {', '.join(outside)}" if len(outside) <= _MOST_NAMES else f"{inside[0]} to {inside[-1]}"
-    if len(inside) > _MOST_NAMES:
-        return f"{inside[0]} to {inside[-1]}"
-    return ", ".join(inside)

@@ -97,14 +97,28 @@ def _sampled(
     return weights
 
 
-def mean_contributions(model: GDLNNClassifier, representation: Representation) -> FloatArray:
-    """Return what each program adds to each class, as a mean over the graphs that have it; else zero."""
-    n_classes, sums = len(model.classes_), np.zeros((len(model.classes_), len(model.programs_)))
+def contributions_and_means(
+    model: GDLNNClassifier, representation: Representation, n_kept: int
+) -> tuple[Attribution, FloatArray]:
+    """Compute what columns add in each graph once, both for explanations and as means over all graphs.
+
+    Returns
+    -------
+    What columns add to the predicted class in each of the first `n_kept` graphs, and what each program adds
+    to each class, as a mean over the graphs that have it (classes × programs).
+    """
+    n_classes = len(model.classes_)
+    sums, kept = np.zeros((n_classes, len(model.programs_))), []
     for start in range(0, len(representation), _BATCH_GRAPHS):
         part = representation.take(range(start, min(start + _BATCH_GRAPHS, len(representation))))
-        for code in range(1 if n_classes == 2 else n_classes):
-            weights = contributions_of(model, part, np.full(len(part), code)).weights
-            sums[code] += np.where(part.matches, weights, 0.0).sum(axis=0)
-    if n_classes == 2:  # what speaks for one class speaks against the other
-        sums[1] = -sums[0]
-    return np.asarray(sums / np.maximum(representation.matches.sum(axis=0), 1))
+        codes = range(1 if n_classes == 2 else n_classes)
+        found = [contributions_of(model, part, np.full(len(part), code)) for code in codes]
+        if n_classes == 2:  # what speaks for one class speaks against the other
+            first = found[0]
+            found.append(Attribution(1 - first.baseline, -first.weights, -first.others))
+        sums += [np.where(part.matches, one.weights, 0.0).sum(axis=0) for one in found]
+        rows = np.arange(min(len(part), max(0, n_kept - start)))
+        own = part.codes[: len(rows)]
+        kept.append([np.stack(values)[own, rows] for values in zip(*found, strict=True)])
+    predicted = Attribution(*(np.concatenate(parts) for parts in zip(*kept, strict=True)))
+    return predicted, np.asarray(sums / np.maximum(representation.matches.sum(axis=0), 1))

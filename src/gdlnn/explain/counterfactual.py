@@ -18,6 +18,8 @@ from gdlnn.graphs import Schema
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from gdlnn.explain.explainer import Attributed
+    from gdlnn.explain.node_scores import Scored
     from gdlnn.graphs import Graph
     from gdlnn.model import GDLNNClassifier
     from gdlnn.model.representation import Representation
@@ -95,8 +97,17 @@ def counterfactual(
     """
     if max_nodes is not None and max_nodes < 1:
         raise ExplanationError(f"max_nodes: expected at least 1, got {max_nodes}")
-    search = _Search(model, represented(model, graph))
-    removed = search.descend(search.graph.n_nodes if max_nodes is None else max_nodes)
+    whole = represented(model, graph)
+    (scored,) = Explainer(model).attributed(whole, whole.codes).scored
+    return changed_by_removal(model, whole, scored, max_nodes)
+
+
+def changed_by_removal(
+    model: GDLNNClassifier, whole: Representation, scored: Scored, max_nodes: int | None = None
+) -> Counterfactual | None:
+    """Find nodes of a represented graph whose removal changes the prediction, see `counterfactual`."""
+    search = _Search(model, whole)
+    removed = search.descend(scored, search.graph.n_nodes if max_nodes is None else max_nodes)
     return None if removed is None else search.result(search.minimize(removed))
 
 
@@ -118,13 +129,12 @@ class _Search:
         rows: list[int] = np.flatnonzero(asked.codes != self.position).tolist()
         return rows
 
-    def descend(self, max_nodes: int) -> frozenset[int] | None:
+    def descend(self, scored: Scored, max_nodes: int) -> frozenset[int] | None:
         """Remove what supports the class until the prediction changes; None if it does not."""
         removed: frozenset[int] = frozenset()
         rest, explainer = self.whole, Explainer(self.model)
         while True:
             left = [v for v in range(self.graph.n_nodes) if v not in removed]
-            _, (scored,) = explainer.attributed(rest, np.array([self.position]))
             parts = growing_parts(rest.graphs[0], scored.nodes)
             sets = [removed.union(left[v] for v in part) for part in parts]
             sets = [one for one in sets if len(one) <= max_nodes]
@@ -135,6 +145,7 @@ class _Search:
                 return sets[flipped[0]]
             best = int(np.round(asked.probabilities[:, self.position], 9).argmin())
             removed, rest = sets[best], asked.take([best])
+            (scored,) = explainer.attributed(rest, np.array([self.position])).scored
 
     def minimize(self, removed: frozenset[int]) -> frozenset[int]:
         """Put nodes back until every one of them is needed."""
@@ -186,13 +197,7 @@ def moves(chance: float, whole: float, baseline: float, threshold: float = 0.5) 
     return baseline <= threshold or chance - baseline >= max(LEAST_REASON, (whole - baseline) / 2)
 
 
-def sufficient_nodes(
-    model: GDLNNClassifier,
-    representation: Representation,
-    targets: npt.NDArray[np.int64],
-    baselines: FloatArray,
-    scores: Sequence[FloatArray],
-) -> list[Nodes]:
+def sufficient_nodes(model: GDLNNClassifier, attributed: Attributed) -> list[Nodes]:
     """Return the nodes of a small subgraph of each graph that alone gets its class; none where no part does.
 
     Parts are tried in the order of `growing_parts`: places, alone and together, then the nodes that add most.
@@ -202,13 +207,11 @@ def sufficient_nodes(
     ----------
     model
         The classifier, which is asked about every subgraph.
-    representation, targets
-        The graphs, and the class of each.
-    baselines
-        Per graph the probability of its class without any program.
-    scores
-        Per graph what each of its nodes adds.
+    attributed
+        The graphs, the class of each, and what each of its nodes adds.
     """
+    representation, targets = attributed.representation, attributed.targets
+    baselines = attributed.attribution.baseline
 
     def enough(asked: Sequence[tuple[int, Nodes]]) -> Iterator[tuple[int, Nodes]]:
         """Yield the rows and parts of which alone the model predicts the class."""
@@ -220,6 +223,7 @@ def sufficient_nodes(
             if part.codes[i] == target and moves(chance, whole, baselines[row], limit):
                 yield row, nodes
 
+    scores = (own.nodes for own in attributed.scored)
     tried = map(growing_parts, representation.graphs, scores)
     found: dict[int, Nodes] = {}
     for row, part in enough([(row, part) for row, parts in enumerate(tried) for part in parts]):

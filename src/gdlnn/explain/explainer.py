@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -103,7 +103,7 @@ def explain(
         found = explainer.explain(
             representation, target_codes(representation, class_label), _checked(n_reasons)
         )
-    if isinstance(graphs, GraphDataset) and graphs.smiles is not None:
+    if isinstance(graphs, GraphDataset):
         found = with_smiles(found, graphs.smiles)
     seconds = time.perf_counter() - started
     name = found[0].method.technique if found else "no technique"
@@ -126,9 +126,11 @@ def make_technique(technique: TechniqueLike) -> Technique | None:
     raise ExplanationError(f"technique: expected one of {names}, or an object such as Lime(), got {got}")
 
 
-def with_smiles(found: Sequence[Explanation], smiles: Sequence[str]) -> list[Explanation]:
-    """Return explanations that know how their molecules were written."""
-    return [replace(one, smiles=text) for one, text in zip(found, smiles, strict=True)]
+def with_smiles(found: list[Explanation], smiles: Sequence[str] | None) -> list[Explanation]:
+    """Return explanations of the first graphs that know how their molecules were written."""
+    if smiles is None:
+        return found
+    return [replace(one, smiles=text) for one, text in zip(found, smiles, strict=False)]
 
 
 def represented(model: Any, graphs: GraphsLike) -> Representation:
@@ -170,6 +172,15 @@ def target_codes(representation: Representation, class_label: Any) -> IntArray:
     return np.full(len(representation), labels.index(plain(class_label)), dtype=np.int64)
 
 
+class Attributed(NamedTuple):
+    """Represented graphs with the class to explain in each, and what programs add to it and to each node."""
+
+    representation: Representation
+    targets: IntArray
+    attribution: Attribution
+    scored: Sequence[Scored]
+
+
 @dataclass(frozen=True)
 class Explainer:
     """A model and a technique, which turn represented graphs into explanations; None: contributions."""
@@ -185,11 +196,12 @@ class Explainer:
         return programs
 
     def attributed(
-        self, representation: Representation, targets: IntArray
-    ) -> tuple[Attribution, list[Scored]]:
-        """Return what programs add in each graph, and what that makes of each node."""
-        attribution = contributions_of(self.model, representation, targets)
-        return attribution, self.scored(representation, attribution)
+        self, representation: Representation, targets: IntArray, known: Attribution | None = None
+    ) -> Attributed:
+        """Return what programs add in each graph, computed unless it is known, and to each of its nodes."""
+        attribution = known or contributions_of(self.model, representation, targets)
+        scored = self.scored(representation, attribution)
+        return Attributed(representation, targets, attribution, scored)
 
     def explain(
         self, representation: Representation, targets: IntArray, n_reasons: NReasons
@@ -205,12 +217,7 @@ class Explainer:
         if self.technique is not None:
             assert isinstance(n_reasons, int)
             return self._by_programs(representation, targets, n_reasons, self.technique)
-        attribution, scored = self.attributed(representation, targets)
-        places: Sequence[Sequence[Place] | None] = [None] * len(scored)
-        if n_reasons == "smallest":
-            places = self._sufficient(representation, targets, attribution, scored)
-        rows = zip(range(len(representation)), targets.tolist(), scored, places, strict=True)
-        return [self._by_places(representation, attribution, n_reasons, *row) for row in rows]
+        return self.by_places(self.attributed(representation, targets), n_reasons)
 
     def _named(self, graph: Graph) -> Graph:
         return with_schema(graph, self.model.schema_)
@@ -241,17 +248,19 @@ class Explainer:
 
     # --- places -------------------------------------------------------------------------------------------
 
+    def by_places(self, attributed: Attributed, n_reasons: NReasons) -> list[Explanation]:
+        """Explain each graph by the places that its node scores give, or that are enough for its class."""
+        places: Sequence[Sequence[Place] | None] = [None] * len(attributed.scored)
+        if n_reasons == "smallest":
+            places = self._sufficient(attributed)
+        return [self._by_places(attributed, n_reasons, row, own) for row, own in enumerate(places)]
+
     def _by_places(
-        self,
-        representation: Representation,
-        attribution: Attribution,
-        n_reasons: NReasons,
-        row: int,
-        target: int,
-        scored: Scored,
-        places: Sequence[Place] | None,
+        self, attributed: Attributed, n_reasons: NReasons, row: int, places: Sequence[Place] | None
     ) -> Explanation:
         """Explain a graph by given places, or those found; a value by groups, those of one name together."""
+        representation, scored = attributed.representation, attributed.scored[row]
+        target = int(attributed.targets[row])
         graph, classes = self._named(representation.graphs[row]), representation.classes
         most = None if n_reasons == "smallest" else n_reasons
         if isinstance(representation, ValueRepresentation):
@@ -274,7 +283,7 @@ class Explainer:
             reasons=tuple(reasons),
             nodes=tuple(sorted({node for reason in shown for node in reason.nodes})),
             method=Method(DEFAULT_TECHNIQUE, {}, self.random_state),
-            contributions=self._contributions(representation, attribution, row, scored, target),
+            contributions=self._contributions(attributed, row),
             threshold=representation.threshold(target),
         )
 
@@ -298,28 +307,25 @@ class Explainer:
             for i in important(points, MOST_TERMS).tolist()
             if abs(points[i]) >= LEAST_SHOWN
         )
-        program = induced_program(graph, place.nodes)
-        name = name or place_name(graph, place.nodes, graph.schema)
-        if terms and terms[0].column >= len(self.programs) and 2 * terms[0].weight / place.points >= 1:
-            words = terms[0].program.describe(graph.schema, directed=graph.directed)  # a quantity decides
-            name = what_it_contains(words).rstrip(".")
+        program, schema = induced_program(graph, place.nodes), graph.schema
+        edge, share = None, terms[0].weight / place.points if terms else 0.0
+        if share > 0 and len(program.edges) == len(terms[0].program.edges) == 1:
+            edge = terms[0].program.edges[0].intervals  # what of its values matters
+        elif share >= 0.5 and terms[0].column >= len(self.programs):  # a quantity decides
+            name = what_it_contains(terms[0].program.describe(schema, directed=graph.directed))
+        name = name or place_name(graph, place.nodes, schema, edge)
         return Reason(program, place.points, (place.nodes,), -1, plain(label), name, terms)
 
-    def _sufficient(
-        self,
-        representation: Representation,
-        targets: IntArray,
-        attribution: Attribution,
-        scored: Sequence[Scored],
-    ) -> list[list[Place]]:
+    def _sufficient(self, attributed: Attributed) -> list[list[Place]]:
         """Return the connected parts of a small subgraph of each graph that alone gets its class."""
         from gdlnn.explain.counterfactual import sufficient_nodes
 
-        scores = [own.nodes for own in scored]
-        found = sufficient_nodes(self.model, representation, targets, attribution.baseline, scores)
+        found = sufficient_nodes(self.model, attributed)
         return [
-            sorted_places(graph, own, connected_parts(graph, nodes))
-            for graph, own, nodes in zip(representation.graphs, scores, found, strict=True)
+            sorted_places(graph, own.nodes, connected_parts(graph, nodes))
+            for graph, own, nodes in zip(
+                attributed.representation.graphs, attributed.scored, found, strict=True
+            )
         ]
 
     # --- programs -----------------------------------------------------------------------------------------
@@ -350,40 +356,26 @@ class Explainer:
             step_budget=self.model.layer_.step_budget,
             n_jobs=self.model.n_jobs,
         )
-        results = []
+        results, labels = [], self.model.programs_.labels
         for row, part in enumerate(left):
             found = dict(zip(used.tolist(), part.places, strict=True))
-            reasons = tuple(
-                Reason(
-                    self.programs[column],
-                    float(weights[row, column]),
-                    found[column],
-                    column,
-                    plain(self.model.programs_.labels[column]),
-                )
-                for column in chosen[row].tolist()
-            )
+            reasons = [
+                Reason(self.programs[i], float(weights[row, i]), found[i], i, plain(labels[i]))
+                for i in chosen[row].tolist()
+            ]
             fit = None if quality is None else float(quality[row])
             method = Method(technique.name, dict(technique.options()), self.random_state, fit)
-            results.append(
-                self._explanation(
-                    representation,
-                    row,
-                    int(targets[row]),
-                    reasons=reasons,
-                    nodes=part.nodes,
-                    method=method,
-                    complete=part.complete,
-                )
-            )
+            known = {"nodes": part.nodes, "method": method, "complete": part.complete}
+            target = int(targets[row])
+            results.append(self._explanation(representation, row, target, reasons=tuple(reasons), **known))
         return results
 
     # --- what is added ------------------------------------------------------------------------------------
 
-    def _contributions(
-        self, representation: Representation, attribution: Attribution, row: int, scored: Scored, target: int
-    ) -> Contributions:
+    def _contributions(self, attributed: Attributed, row: int) -> Contributions:
         """Return what is added in a graph to the baseline of a class."""
+        representation, target = attributed.representation, int(attributed.targets[row])
+        attribution, scored = attributed.attribution, attributed.scored[row]
         counts = dict(self.model.programs_.info.label_counts)
         label = plain(representation.classes[target])
         pooled = self._pooled(representation, attribution, row)

@@ -13,9 +13,11 @@ from gdlnn.drawing.pages import render
 from gdlnn.drawing.svg import stacked, text, wrapped
 from gdlnn.explain.words import (
     baseline_line,
+    domain_note,
     figure,
     further_lines,
     headline,
+    nodes_text,
     nodes_word,
     reason_words,
     short_name,
@@ -49,7 +51,8 @@ def explanation_picture(
     found = explanation.contributions
     factor = 100.0 if explanation.value is None else 1.0
     scores = None if found is None else [factor * score for score in found.scores]
-    marks = Marks(scores, explanation_outlines(explanation), tuple(kept), tuple(gone))
+    outlines, largest = explanation_outlines(explanation), factor * largest_score(explanation)
+    marks = Marks(scores, outlines, tuple(kept), tuple(gone), largest)
     return draw_graph(explanation.graph, marks, explanation.smiles)
 
 
@@ -93,9 +96,12 @@ def draw_explanation(explanation: Explanation, *, legend: bool = True) -> str:
 
 
 def largest_score(explanation: Explanation) -> float:
-    """Return the largest score of a node, whatever its sign; 0 for techniques without a baseline."""
+    """Return the end of the scale of node scores, the largest one; 0 for techniques without a baseline.
+
+    It is at least one point, or a step of a regressor's values, so that no trifle looks like a reason.
+    """
     found = explanation.contributions
-    return 0.0 if found is None else max(map(abs, found.scores), default=0.0)
+    return 0.0 if found is None else max([2 * explanation.least_shown, *map(abs, found.scores)])
 
 
 def _legend(explanation: Explanation) -> Picture:
@@ -115,23 +121,20 @@ def _head(explanation: Explanation) -> Picture:
 
 def _list(explanation: Explanation) -> Picture:
     """Return the programs of an explanation as lines of text, each with the line that goes around it."""
-    lines = {
-        outline.number: line for line, outline in Marks(outlines=explanation_outlines(explanation)).drawn()
-    }
     body, y = [f"<path class='rule' d='M8 2H{_WIDTH - 8:.0f}'/>"], 8.0
-    for number, reason in enumerate(explanation.listed, start=1):
-        if number in lines:
-            body.append(f"<path class='o o{lines[number]}' d='M8 {y + 8:.0f}h26'/>")
-        state = "present, " if reason.places else "absent, "
-        state = state if explanation.contributions is None else ""  # else all are present
-        body.append(text(42, y + 12, f"P{number}", "small"))
-        body.append(text(104, y + 12, figure(explanation, reason), "small end"))
-        for words in wrapped(f"{state}{reason.side}: {reason_words(explanation, reason)}", _LETTERS):
+    for card in reason_cards(explanation):
+        if card["line"]:
+            body.append(f"<path class='o o{card['line']}' d='M8 {y + 8:.0f}h26'/>")
+        body.append(text(42, y + 12, f"P{card['number']}", "small"))
+        body.append(text(104, y + 12, card["figure"], "small end"))
+        side = "for" if card["weight"] > 0 else "against"
+        told = f"{side}: {card['words']} ({card['where'] or 'absent'})"
+        for words in wrapped(told, _LETTERS):
             body.append(text(112, y + 12, words, "small"))
             y += 14
         y += 3
-    notes = [baseline_line(explanation), *further_lines(explanation), subgraph_line(explanation)]
-    notes = [line for line in notes if line]
+    first = [domain_note(explanation), baseline_line(explanation)]
+    notes = filter(None, [*first, *further_lines(explanation), subgraph_line(explanation)])
     for words in (line for note in notes for line in wrapped(note, _LETTERS + 16)):
         body.append(text(8, y + 12, words, "small soft"))
         y += 14
@@ -145,7 +148,7 @@ _PAGE = "gdlnn.explain/explain.html"
 
 def explanation_page(explanations: Sequence[Explanation], title: str = "Explanations") -> str:
     """Return a page with a section per explanation."""
-    graphs = [shown_graph(explanation) for explanation in explanations]
+    graphs = [shown_graph(explanation, f"graph {i}") for i, explanation in enumerate(explanations)]
     return render(_PAGE, whole=True, title=title, graphs=graphs, classes=[])
 
 
@@ -179,12 +182,13 @@ def _sentence(words: str) -> str:
     return f"{words[0].upper()}{words[1:]}."
 
 
-def shown_graph(explanation: Explanation) -> dict[str, Any]:
-    """Return the values that the page shows for an explained graph."""
+def shown_graph(explanation: Explanation, name: str = "graph") -> dict[str, Any]:
+    """Return the values that the page shows for an explained graph; `name` is for one that has none."""
     largest = largest_score(explanation)
     return {
-        "name": explanation.graph.name or "graph",
+        "name": explanation.graph.name or name,
         "headline": spaced(headline(explanation)),
+        "domain": spaced(domain_note(explanation)),
         "picture": Markup(explanation_picture(explanation).svg(explanation.describe())),
         "legend": Markup(_legend(explanation).svg("The scale of the map")) if largest else "",
         "nodes": nodes_word(explanation.graph),
@@ -227,6 +231,7 @@ def reason_cards(explanation: Explanation) -> list[dict[str, Any]]:
             "words": reason_words(explanation, reason),
             "weight": reason.weight,
             "figure": figure(explanation, reason),
+            "where": nodes_text(explanation.graph, reason.nodes) if reason.places else "",
             **({} if explanation.value is None else {"unit": explanation.value.unit}),
             "witness": list(reason.places[0]) if reason.places else None,
             "edges": None

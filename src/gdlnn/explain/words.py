@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gdlnn.explain.explanation import Explanation, Reason
-    from gdlnn.gdl.program import Program
     from gdlnn.graphs import Graph
 
 SHORT_NAME = 36
@@ -27,15 +26,10 @@ DOMAINS = {"outside": "outside what was learned", "edge": "at the edge of what w
 """What is said of a graph that is unlike the training graphs."""
 
 
-def words_of(explanation: Explanation, program: Program) -> str:
-    """Return what a program is, without "Molecules that contain", which every line would repeat."""
-    return what_it_contains(program.describe(explanation.schema, directed=explanation.graph.directed))
-
-
 def what_it_contains(words: str) -> str:
-    """Return a program in words without "Molecules that contain"."""
-    start, found, rest = words.partition(" that contain ")
-    return rest if found and " " not in start else words
+    """Return a program in words without "Molecules that contain", which every line would repeat."""
+    start, found, rest = words.rstrip(".").partition(" that contain ")
+    return rest if found and " " not in start else start + found + rest
 
 
 def short_name(words: str, number: int) -> str:
@@ -56,7 +50,7 @@ def nodes_word(graph: Graph) -> str:
 
 def describe(explanation: Explanation) -> str:
     """Say in a few lines what was predicted, and what speaks for and against it."""
-    lines = [headline(explanation)]
+    lines = ["; ".join(filter(None, (headline(explanation), domain_note(explanation))))]
     if explanation.contributions is None:
         for number, reason in enumerate(explanation.listed, start=1):
             state = "present" if reason.places else "absent"
@@ -91,7 +85,8 @@ def figure(explanation: Explanation, reason: Reason) -> str:
 
 def reason_words(explanation: Explanation, reason: Reason) -> str:
     """Return what a reason is: the name of a place, or a program in words."""
-    return reason.name or words_of(explanation, reason.program).rstrip(".")
+    schema, directed = explanation.schema, explanation.graph.directed
+    return reason.name or what_it_contains(reason.program.describe(schema, directed=directed))
 
 
 def nodes_text(graph: Graph, nodes: Sequence[int]) -> str:
@@ -112,13 +107,12 @@ def named_parts(graph: Graph, nodes: Sequence[int]) -> list[str]:
 def headline(explanation: Explanation) -> str:
     """Say what was predicted, how probable it is, and where the class was not decided at one half."""
     if explanation.value is not None:
-        line = chance_text(explanation)
-    else:
-        line = f"{explanation.class_name(explanation.prediction)} ({chance_text(explanation)})"
-    if explanation.value is None and explanation.target != explanation.prediction:
+        return chance_text(explanation)
+    line = f"{explanation.class_name(explanation.prediction)} ({chance_text(explanation)})"
+    if explanation.target != explanation.prediction:
         target = explanation.class_name(explanation.target)
         line += f"; explained: {target} ({explanation.target_probability:.1%})"
-    return f"{line}; {note}" if (note := domain_note(explanation)) else line
+    return line
 
 
 def domain_note(explanation: Explanation) -> str:
@@ -153,8 +147,10 @@ def baseline_line(explanation: Explanation) -> str:
         return f"{start}; what raises (+) and lowers (−) it, {nodes_word(explanation.graph)} counted from 1:"
     prior = f"{found.prior:.0%} of the training graphs are of this class"
     start = f"starts at {found.baseline:.0%} ({prior})"
-    first = start if explanation.has_reason else f"nothing here speaks for it: {start}"
-    return f"{first}; points for it (+) and against it (−), {nodes_word(explanation.graph)} counted from 1:"
+    if not explanation.has_reason:
+        some = any(reason.weight > 0 for reason in explanation.listed)
+        start = f"{'little' if some else 'nothing'} here speaks for it: {start}"
+    return f"{start}; points for it (+) and against it (−), {nodes_word(explanation.graph)} counted from 1:"
 
 
 def subgraph_line(explanation: Explanation) -> str:

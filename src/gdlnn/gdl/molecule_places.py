@@ -185,7 +185,9 @@ def _named(parts: Iterable[Part], place: frozenset[int]) -> Iterator[Named]:
     rings = [part.atoms for part in there if part.is_ring]
     by_name: dict[tuple[str, bool], list[Part]] = {}
     for part in there:
-        larger = (ring for ring in rings if part.is_ring and part.atoms < ring)
+        larger = [ring for ring in rings if len(part.atoms) > 1 and part.atoms < ring]
+        if not part.is_ring:  # in a part of a chromone its carbonyl is worth a word
+            larger = [ring for ring in larger if not place <= ring]
         # A purine of which more than its imidazole is there is named as a purine.
         if all(ring & place == part.atoms & place for ring in larger):
             by_name.setdefault((part.name, part.atoms <= place), []).append(part)
@@ -261,6 +263,10 @@ def _two(molecule: Any, chosen: list[Named]) -> str:
             text = f"{name} {joint} {with_article(second.name)}"
             if len(text.split()) <= MOST_WORDS:
                 return text
+    if first.whole and not second.whole:
+        return f"{_short(first)} near {with_article(second.name)}"
+    if not first.whole and first.is_ring == second.is_ring:
+        first, second = sorted(chosen, key=_short)
     both = f"{_short(first)} and {_short(second)}"
     if first.name.endswith(" ring") and second.name.endswith(" ring"):
         both = f"{first.name.removesuffix(' ring')} and {second.name}s"

@@ -16,11 +16,13 @@ from gdlnn.gdl.conditions import number_text
 from gdlnn.gdl.groups import groups
 from gdlnn.gdl.molecule_places import completed_groups, molecule_groups, molecule_place_name
 from gdlnn.gdl.text import listed, number_word
+from gdlnn.gdl.wording import condition_words
 from gdlnn.graphs.molecules import MAX_RINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from gdlnn.gdl.program import Intervals
     from gdlnn.graphs import Feature, Graph, Schema
 
 _MOST_KINDS = 3  # labels that are counted one by one
@@ -30,7 +32,9 @@ _LONGEST_PATH = 4  # nodes of a directed path that are listed in order
 Near = dict[int, set[int]]
 
 
-def place_name(graph: Graph, nodes: Sequence[int], schema: Schema | None = None) -> str:
+def place_name(
+    graph: Graph, nodes: Sequence[int], schema: Schema | None = None, edge: Intervals | None = None
+) -> str:
     """Return a name for some connected nodes of a graph, without an article in front.
 
     The name is the same for every numbering of the graph and every way to write a molecule.
@@ -43,6 +47,8 @@ def place_name(graph: Graph, nodes: Sequence[int], schema: Schema | None = None)
         The nodes of the place.
     schema
         The names of features and values; by default those of the graph.
+    edge
+        What of the values of its only edge matters; by default the values themselves are named.
     """
     if not len(nodes):
         raise GraphError("place: expected at least one node, got none")
@@ -53,7 +59,7 @@ def place_name(graph: Graph, nodes: Sequence[int], schema: Schema | None = None)
         and (name := molecule_place_name(graph, nodes, schema))
     ):
         return name
-    return _graph_place_name(graph.subgraph(nodes), schema)
+    return _graph_place_name(graph.subgraph(nodes), schema, edge)
 
 
 def named_groups(graph: Graph) -> list[tuple[str, tuple[int, ...]]]:
@@ -87,7 +93,7 @@ def with_whole_groups(graph: Graph, nodes: Iterable[int]) -> frozenset[int] | No
     return completed_groups(graph, nodes, graph.schema)
 
 
-def _graph_place_name(place: Graph, schema: Schema | None) -> str:
+def _graph_place_name(place: Graph, schema: Schema | None, edge: Intervals | None = None) -> str:
     at = next((i for i, f in enumerate(schema.node) if f.kind == "nominal"), None) if schema else None
     noun = "atom" if schema is not None and schema.domain == "molecule" else "node"
     labels = [noun] * place.n_nodes
@@ -98,7 +104,7 @@ def _graph_place_name(place: Graph, schema: Schema | None) -> str:
     near = _near(place)
     if not any(near.values()):
         return _counted(labels)
-    edges = "" if noun == "atom" else _edge_words(place, schema.edge if schema else ())
+    edges = "" if noun == "atom" else _edge_words(place, schema.edge if schema else (), edge)
     directions = _directions(place, labels) if place.directed else ""
     if directions:
         return f"{edges}, {directions}" if " with " in edges else f"{edges} {directions}"
@@ -123,10 +129,10 @@ def _node_name(place: Graph, schema: Schema | None, label: str) -> str:
     return f"{label} with {listed(values, 'and')}" if values else label
 
 
-def _edge_words(place: Graph, features: tuple[Feature, ...]) -> str:
+def _edge_words(place: Graph, features: tuple[Feature, ...], edge: Intervals | None) -> str:
     """Return what all edges of a place have: "wire transfers with amount at least 900"."""
     noun, values = "edge", []
-    for feature, column in zip(features, place.edge_features.T.tolist(), strict=True):
+    for i, (feature, column) in enumerate(zip(features, place.edge_features.T.tolist(), strict=True)):
         if any(map(math.isnan, column)):
             continue
         low, high = min(column), max(column)
@@ -135,8 +141,10 @@ def _edge_words(place: Graph, features: tuple[Feature, ...]) -> str:
             continue
         if feature.name in _NOUNS and low in feature.values:
             noun = value
-        else:
+        elif edge is None:
             values.append(f"{feature.name} {'at least ' if low < high else ''}{value}")
+        elif words := condition_words(edge[i], feature):
+            values.append(words)
     name = noun if place.n_edges == 1 else f"{noun}s"
     return f"{name} with {listed(values[:_MOST_VALUES], 'and')}" if values else name
 

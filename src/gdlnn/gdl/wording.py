@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 MOST_NODES = 128
 """Programs with more nodes are not described, only counted: nobody would read the words."""
 _MOST_RING = 12  # longer cycles are described node by node
+_BETWEEN = ("a node followed, by", "a node preceded, by", "a node joined by")
+_ENDS = (", by a node", " to a node")
 _MAX_NAMED = 8  # values that are named one by one
 _MAX_EXCEPTIONS = 3  # "other than a, b or c" where few values are left out and more than these are left in
 _BOND_WORDS = {SINGLE: "single", DOUBLE: "double", TRIPLE: "triple", AROMATIC: "aromatic", OTHER: "other"}
@@ -248,7 +250,10 @@ class _Component:
                 self.branches[link.here].append(Branch(link.words, other, is_reference))
 
     def words(self) -> str:
-        """Return the words for the component."""
+        """Return the words for the component; of an edge between any two nodes those for the edge alone."""
+        start, _, end = self._unit(self.root, in_brackets=False).partition(" an edge with ")
+        if len(self.branches) == 2 and start in _BETWEEN and end.endswith(_ENDS):
+            return f"an edge with {end.removesuffix(_ENDS[0]).removesuffix(_ENDS[1])}"
         return self._unit(self.root, in_brackets=False)
 
     def _unit(self, u: int, in_brackets: bool) -> str:
@@ -294,22 +299,27 @@ class _Component:
 # --- features by name -------------------------------------------------------------------------------------
 
 
-def _feature_words(intervals: Intervals | None, features: tuple[Feature, ...] | None) -> str:
-    """Return the words for features: ``degree 2 and age ≥ 20``; empty if there are none."""
+def feature_conditions(intervals: Intervals | None, features: Sequence[Feature] | None) -> list[str]:
+    """Return the words for each feature that has a condition: ``degree 2``, ``age ≥ 20``."""
     if intervals is None:
-        return ""
+        return []
     names = ["value"] if len(intervals) == 1 else [f"feature_{i + 1}" for i in range(len(intervals))]
-    parts = _conditions_words(zip(features or map(Feature, names), intervals, strict=True))
+    return _conditions_words(zip(features or map(Feature, names), intervals, strict=True))
+
+
+def _feature_words(intervals: Intervals | None, features: Sequence[Feature] | None) -> str:
+    parts = feature_conditions(intervals, features)
     return listed(parts, "and") if parts else ""
 
 
 def _conditions_words(conditions: Iterable[tuple[Feature, Interval]]) -> list[str]:
-    return [words for feature, interval in conditions if (words := _condition_words(interval, feature))]
+    return [words for feature, interval in conditions if (words := condition_words(interval, feature))]
 
 
-def _condition_words(interval: Interval, feature: Feature) -> str:
+def condition_words(interval: Interval, feature: Feature) -> str:
     """Return the words for one feature, or nothing if every known value is allowed."""
-    interval = without_empty_bound(interval, feature)
+    # The mean of two values is not always a short number.
+    interval = Interval(*(float(f"{bound:.12g}") for bound in without_empty_bound(interval, feature)))
     inside = [name for value, name in sorted(feature.values.items()) if value in interval]
     outside = [name for value, name in sorted(feature.values.items()) if value not in interval]
     if interval == ANY or (feature.kind == "nominal" and inside and not outside):

@@ -20,9 +20,10 @@ from gdlnn.drawing.charts import calibration_chart, learning_chart, pr_chart, ro
 from gdlnn.drawing.marks import signed
 from gdlnn.drawing.pages import render
 from gdlnn.errors import DatasetError
-from gdlnn.explain import GlobalExplanation, counterfactual, explain
-from gdlnn.explain.contribution import mean_contributions
-from gdlnn.explain.explainer import DEFAULT_TECHNIQUE, with_smiles
+from gdlnn.explain import GlobalExplanation
+from gdlnn.explain.contribution import contributions_and_means
+from gdlnn.explain.counterfactual import changed_by_removal
+from gdlnn.explain.explainer import DEFAULT_TECHNIQUE, Explainer, make_technique, with_smiles
 from gdlnn.explain.explanation import plain
 from gdlnn.explain.global_explanation import count_places
 from gdlnn.explain.words import points
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gdlnn.explain import Explanation
+    from gdlnn.explain.explainer import Attributed
     from gdlnn.model import GDLNNClassifier
     from gdlnn.model.domain import DomainAnswer
     from gdlnn.model.model_folder import FolderEntry
@@ -124,16 +126,21 @@ def build_report(
     }
     most = min(len(table), options.max_graphs, MOST_SHOWN if values else len(table))
     shown = table.take(range(most))
-    say(f"explaining {len(shown)} graphs")
-    technique = None if values else options.technique
-    explained = explain(model, shown, technique, options.n_reasons, random_state=options.seed)
-    if held_out.smiles is not None:
-        explained = with_smiles(explained, held_out.smiles[: len(explained)])
+    explainer = Explainer(model, None if values else make_technique(options.technique), options.seed)
     if isinstance(table, ValueRepresentation):
-        return report | value_report_parts(model, truth, table, explained)
+        say(f"explaining {len(shown)} graphs")
+        explained = explainer.explain(shown, shown.codes, options.n_reasons)
+        return report | value_report_parts(model, truth, table, with_smiles(explained, held_out.smiles))
     say("computing what programs add")
-    adds = mean_contributions(model, table)
-    cards = _gallery(model, shown, truth.tolist(), explained, options.max_counterfactuals, say)
+    known, adds = contributions_and_means(model, table, most)
+    attributed = explainer.attributed(shown, shown.codes, known)
+    say(f"explaining {len(shown)} graphs")
+    if explainer.technique is None:
+        explained = explainer.by_places(attributed, options.n_reasons)
+    else:
+        explained = explainer.explain(shown, shown.codes, options.n_reasons)
+    explained = with_smiles(explained, held_out.smiles)
+    cards = _gallery(explainer, attributed, truth.tolist(), explained, options.max_counterfactuals, say)
     say("drawing programs")
     rows = program_rows(model, truth, table.matches, adds)
     labels = _all_labels(model, truth)
@@ -158,18 +165,19 @@ def build_report(
 
 
 def _gallery(
-    model: GDLNNClassifier,
-    shown: Representation,
+    explainer: Explainer,
+    attributed: Attributed,
     truth: Sequence[Any],
     explained: Sequence[Explanation],
     max_counterfactuals: int,
     say: Callable[[str], None],
 ) -> list[dict[str, Any]]:
     """Return the cards of the graphs that are shown one by one, as plain values."""
+    shown = attributed.representation
     say("looking for the smallest parts that are enough")
-    enough = enough_cards(explain(model, shown, n_reasons="smallest"))
+    enough = enough_cards(explainer.by_places(attributed, "smallest"))
     say("looking for counterfactuals")
-    changes = _counterfactuals(model, explained, truth, max_counterfactuals)
+    changes = _counterfactuals(explainer.model, attributed, truth, max_counterfactuals)
     say("drawing graphs")
     return [
         {
@@ -356,14 +364,17 @@ def _goes_by(
 
 
 def _counterfactuals(
-    model: GDLNNClassifier, explained: Sequence[Explanation], truth: Sequence[Any], most: int
+    model: GDLNNClassifier, attributed: Attributed, truth: Sequence[Any], most: int
 ) -> dict[int, dict[str, Any]]:
     """Look for counterfactuals by row, first of what was predicted wrongly, then from the first graph on."""
-    rows = sorted(range(len(explained)), key=lambda row: (explained[row].prediction == truth[row], row))
-    return {
-        row: counterfactual_card(counterfactual(model, explained[row].graph, max_nodes=MOST_REMOVED))
+    shown = attributed.representation
+    predicted = shown.labels.tolist()
+    rows = sorted(range(len(shown)), key=lambda row: (predicted[row] == truth[row], row))
+    changes = {
+        row: changed_by_removal(model, shown.take([row]), attributed.scored[row], MOST_REMOVED)
         for row in rows[:most]
     }
+    return {row: counterfactual_card(found) for row, found in changes.items()}
 
 
 # --- the index of a folder of models ----------------------------------------------------------------------

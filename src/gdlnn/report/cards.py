@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from gdlnn.explain import Counterfactual, Explanation
     from gdlnn.gdl.program import Program
     from gdlnn.graphs import Schema
-    from gdlnn.mining import MinedProgram
-    from gdlnn.mining.program_set import Example, SetInfo
+    from gdlnn.mining.program_set import Example
     from gdlnn.model import GDLNNClassifier
 
 BoolArray = npt.NDArray[np.bool_]
@@ -56,7 +55,7 @@ def program_rows(
     weights = adds.max(axis=0) * matched.mean(axis=0)
     scores = model.programs_.scores
     order = sorted(range(len(weights)), key=lambda i: (-abs(weights[i]), -scores[i], i))
-    info = model.programs_.info
+    info, supports, trained = model.programs_.info, model.programs_.supports, model.training_.labels
     rows = []
     for index in order[:MOST_LISTED]:
         item, code = model.programs_[index], int(adds[:, index].argmax())
@@ -69,7 +68,9 @@ def program_rows(
                 "speaks_for": label,
                 "adds": float(adds[code, index]),
                 "weight": float(weights[index]),
-                "training": _training_counts(item, info),
+                "training": list(
+                    Counts.of(supports[:, [index]].toarray().ravel() > 0, trained == item.label)
+                ),
                 "held_out": list(held_out),
                 **held_out.odds(),
                 "n_matched": held_out.matched,
@@ -81,15 +82,6 @@ def program_rows(
             }
         )
     return rows
-
-
-def _training_counts(item: MinedProgram, info: SetInfo) -> list[int]:
-    """Return matched training graphs of the program's own class and of all others, each with their number."""
-    epsilon = float(info.settings.get("epsilon", 0.1))
-    n_own = dict(info.label_counts).get(item.label, 0)
-    own = min(item.n_matched, round(item.score * (item.n_matched + epsilon)))
-    n_all = sum(count for _, count in info.label_counts)
-    return [own, n_own, item.n_matched - own, n_all - n_own]
 
 
 def shown_program(program: Program, schema: Schema | None, directed: bool) -> dict[str, Any]:

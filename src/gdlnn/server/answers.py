@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from gdlnn.errors import ServerError
-from gdlnn.explain import counterfactual, explain
+from gdlnn.explain.counterfactual import changed_by_removal
+from gdlnn.explain.explainer import Explainer, target_codes
 from gdlnn.explain.explanation import plain
 from gdlnn.gdl.text import shortened
 from gdlnn.graphs import Graph, Schema
@@ -89,14 +90,19 @@ class Answers:
             raise ServerError(f"{shortened(row.smiles or row.key or '', 60)}: {row.reason}")
         found = model.represent([row.graph])
         target = None if options["target"] is None else _label(model, options["target"])
-        (explanation,) = explain(model, found, n_reasons=options["n_programs"], class_label=target)
+        explainer = Explainer(model)
+        own = asked = explainer.attributed(found, found.codes)
+        if target is not None:
+            asked = explainer.attributed(found, target_codes(found, target))
+        (explanation,) = explainer.by_places(asked, options["n_programs"])
         enough = other = None
         classifies = hasattr(model, "classes_")
         if options["enough"] and classifies:
-            (enough,) = enough_cards(explain(model, found, n_reasons="smallest"))
+            (enough,) = enough_cards(explainer.by_places(own, "smallest"))
         if options["counterfactual"] and classifies:
             most = min(MOST_REMOVED, row.graph.n_nodes - 1)  # what is left is still a graph
-            other = counterfactual_card(counterfactual(model, row.graph, max_nodes=most) if most else None)
+            changed = changed_by_removal(model, found, own.scored[0], most) if most else None
+            other = counterfactual_card(changed)
         explanation = replace(explanation, smiles=row.smiles)
         answer = graph_card(explanation, found.probabilities[0], enough=enough, counterfactual=other)
         for item, reason in zip(answer["programs"], explanation.listed, strict=True):

@@ -59,7 +59,7 @@ function chip(p, words) {
     button.setAttribute("aria-pressed", String(on));
     item.classList.toggle("pinned", on);
   }}, line, element("span", {class: "words"}, element("strong", {}, `P${p.number} `), p.witness ? "" : "absent: ", named(words),
-    element("span", {class: "small number"}, `${p.weight > 0 ? "for" : "against"} ${shownFigure(p)}`)));
+    element("span", {class: "small number"}, `${p.weight > 0 ? "for" : "against"} ${shownFigure(p)}${p.where ? `, ${p.where}` : ""}`)));
   item.append(button, ...behind(p));
   return item;
 }
