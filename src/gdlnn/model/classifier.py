@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -46,7 +45,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 _HEADS: dict[str, Callable[[], Any]] = {
     "auto": MixtureHead,
-    "mlp": partial(MLPHead, ensemble_size=5),
+    "mlp": MLPHead,
     "forest": ForestHead,
     "linear": LinearHead,
     "scorecard": ScorecardHead,
@@ -66,7 +65,7 @@ class GDLNNClassifier(GDLNNEstimator, GraphClassifier):
     ----------
     head
         "auto" (the mean of a logistic regression and a forest, see `MixtureHead`), "linear", "forest",
-        "scorecard" (at most 30 programs, see `ScorecardHead`), "mlp" (perceptrons, see `MLPHead`), one of
+        "scorecard" (at most 30 programs, see `ScorecardHead`), "mlp" (a perceptron, see `MLPHead`), one of
         these with options of its own, or any scikit-learn classifier. All but a scorecard get pooled
         features.
     activation
@@ -111,15 +110,7 @@ class GDLNNClassifier(GDLNNEstimator, GraphClassifier):
 
         Other parameters of the classifier may be given too.
         """
-        head = MLPHead(
-            hidden=hidden,
-            learning_rate=learning_rate,
-            weight_decay=0.0,
-            input_dropout=0.0,
-            epochs=epochs,
-            patience=100,
-            early_stopping=True,
-        )
+        head = MLPHead(hidden=hidden, learning_rate=learning_rate, epochs=epochs)
         vocabulary = Mined(epsilon, k, ignore=(), nominal="interval")
         plain = {"structure": False, "pooled": False}
         return cls(vocabulary=vocabulary, head=head, **{**plain, **parameters})
@@ -210,7 +201,7 @@ class GDLNNClassifier(GDLNNEstimator, GraphClassifier):
         fitting = super()._fitting(table, weights)
         if isinstance(self.head_, MixtureHead | ForestHead) and self.layer_.quantities_ is not None:
             fitting["n_quantities"] = len(self.layer_.quantities_)
-        if isinstance(self.head_, MLPHead) and val is not None and self.head_.stops_early(len(val)):
+        if isinstance(self.head_, MLPHead) and val is not None and len(val):
             with stage("matching the validation set"):
                 fitting["validation"] = (self.layer_.transform(val), self._codes(val))
         return fitting
@@ -254,10 +245,7 @@ class GDLNNClassifier(GDLNNEstimator, GraphClassifier):
         """Return the choices made while fitting that only a classifier has, in words."""
         training = type(self.head_).__name__
         if isinstance(self.head_, MLPHead):
-            stops = val is not None and self.head_.stops_early(len(val))
-            training = (
-                f"early stopping on {len(val or ())} graphs" if stops else f"{self.head_.epochs} epochs"
-            )
+            training = f"early stopping on {len(val)} graphs" if val else f"{self.head_.epochs} epochs"
         found: dict[str, Any] = {"training": training}
         if self.layer_.quantities_ is not None and self.layer_.quantities_.n_left_out:
             found["quantities"] = f"{self.layer_.quantities_.n_left_out} columns were left out"

@@ -24,13 +24,13 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from gdlnn.errors import ModelError, require
 from gdlnn.graphs.schema import label_codes
 from gdlnn.model.base import ClassifierMixin, FloatArray, IntArray, StoredHead, Tensors, check_shapes
-from gdlnn.model.inputs import MIN_VALIDATION, check_outputs, is_whole
+from gdlnn.model.inputs import check_outputs, is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_LAYERS = 4096
-"""Maximum number of layers of all members of a head: each takes memory besides its weights."""
+"""Maximum number of layers of a head: each takes memory besides its weights."""
 
 
 def class_weights(head: Any, codes: IntArray) -> FloatArray | None:
@@ -116,7 +116,7 @@ def _network() -> Any:
 
 @dataclass(eq=False, repr=False)
 class MLPHead(Head):
-    """A multi-layer perceptron as the paper has it, or several whose probabilities are averaged.
+    """A multi-layer perceptron as the paper has it; it needs torch.
 
     Parameters
     ----------
@@ -124,22 +124,15 @@ class MLPHead(Head):
         Sizes of the hidden layers.
     dropout
         Share of hidden units dropped in each training step.
-    input_dropout
-        Share of features dropped in each training step.
-    learning_rate, weight_decay
+    learning_rate
         Of the Adam optimizer.
     epochs
-        Maximum passes over the training data; without early stopping, exactly this many.
+        Maximum passes over the training data; without a validation set, exactly this many.
     patience
         Training stops after this many passes without a better score on the validation set (accuracy first,
         then loss); the best state is kept.
-    early_stopping
-        Whether the validation set is used for early stopping; "auto": if it has at least `MIN_VALIDATION`
-        rows, since choices made on fewer are noise.
     batch_size
         Rows of one training step.
-    ensemble_size
-        Number of perceptrons, each with its own seed, whose probabilities are averaged.
     class_weight
         "balanced" gives every class the same weight, None every row; or weights by label. Inside a
         `GDLNNClassifier`, None means that of the classifier.
@@ -152,21 +145,17 @@ class MLPHead(Head):
     Attributes
     ----------
     tensors_
-        Mean and scale of the features, and the layers of every member, by their names in a file.
+        Mean and scale of the features, and the layers, by their names in a file.
     history_
-        For every member and epoch the losses and, with early stopping, the validation accuracy.
+        For every epoch the loss and, with a validation set, the validation accuracy.
     """
 
     hidden: Sequence[int] = (64,)
     dropout: float = 0.5
-    input_dropout: float = 0.5
     learning_rate: float = 0.005
-    weight_decay: float = 5e-4
-    epochs: int = 80
-    patience: int = 30
-    early_stopping: bool | Literal["auto"] = "auto"
+    epochs: int = 500
+    patience: int = 100
     batch_size: int = 128
-    ensemble_size: int = 1
     class_weight: Literal["balanced"] | Mapping[Any, float] | None = None
     random_state: int | None = None
     device: str = "auto"
@@ -186,30 +175,20 @@ class MLPHead(Head):
         self._check_parameters()
         X, codes = self.checked(X, y)
         held_out = None
-        if validation is not None and self.stops_early(len(np.asarray(validation[1]))):
+        if validation is not None:
             held_X = check_array(validation[0], dtype=np.float64, accept_sparse="csr")
             held_out = (_dense(held_X), label_codes(np.asarray(validation[1]), self.classes_))
         self.tensors_, self.history_ = _network().train_network(self, _dense(X), codes, held_out, row_weights)
         return self
 
-    def stops_early(self, n_validation: int) -> bool:
-        """Return whether a validation set of this size is used for early stopping."""
-        if self.early_stopping == "auto":
-            return n_validation >= MIN_VALIDATION
-        return bool(self.early_stopping) and n_validation > 0
-
     def _check_parameters(self) -> None:
         for name, expected, fine in (
             ("hidden", "sizes of at least 1", all(is_whole(size, 1) for size in self.hidden)),
             ("dropout", "a share from 0 to below 1", 0 <= self.dropout < 1),
-            ("input_dropout", "a share from 0 to below 1", 0 <= self.input_dropout < 1),
             ("learning_rate", "a number above 0", self.learning_rate > 0),
-            ("weight_decay", "a number of at least 0", self.weight_decay >= 0),
             ("epochs", "a whole number of at least 1", is_whole(self.epochs, 1)),
             ("patience", "a whole number of at least 1", is_whole(self.patience, 1)),
             ("batch_size", "a whole number of at least 1", is_whole(self.batch_size, 1)),
-            ("early_stopping", "True, False or auto", self.early_stopping in (True, False, "auto")),
-            ("ensemble_size", "a whole number of at least 1", is_whole(self.ensemble_size, 1)),
             (
                 "class_weight",
                 "balanced, weights by label or None",
@@ -224,15 +203,9 @@ class MLPHead(Head):
             if not fine:
                 raise ModelError(f"{name}: expected {expected}, got {getattr(self, name)!r}")
 
-    @property
-    def shares(self) -> FloatArray:
-        """The weight of each perceptron in the average."""
-        return np.full(self.ensemble_size, 1 / self.ensemble_size)
-
     def members(self, X: FloatArray) -> FloatArray:
-        """Return the probabilities of every perceptron, members × rows × classes."""
-        chances = np.exp(_network().log_probabilities(self.tensors_, X))
-        return np.asarray(chances / chances.sum(axis=2, keepdims=True))
+        """Return the probabilities of the one member."""
+        return np.asarray(np.exp(_network().log_probabilities(self.tensors_, X)))[None]
 
     def contributions(self, X: FloatArray, baseline: FloatArray, wanted: IntArray) -> FloatArray:
         """Integrate the gradient of the probability from the baseline to each row."""
@@ -246,12 +219,11 @@ class MLPHead(Head):
         """Set the weights of the network, after a look at their shapes: they may come from any file."""
         self._check_parameters()
         widths = (n_features, *self.hidden, n_classes)
-        if len(widths) * self.ensemble_size > MAX_LAYERS:
+        if len(widths) > MAX_LAYERS:
             raise ValueError(f"expected at most {MAX_LAYERS:,} layers in the head, got more")
         shapes: dict[str, tuple[int, ...]] = {"mean": widths[:1], "scale": widths[:1]}
-        for member in range(self.ensemble_size):
-            for level, (inputs, outputs) in enumerate(pairwise(widths)):
-                shapes |= zip(layer_names(member, level), ((outputs, inputs), (outputs,)), strict=True)
+        for level, (inputs, outputs) in enumerate(pairwise(widths)):
+            shapes |= zip(layer_names(level), ((outputs, inputs), (outputs,)), strict=True)
         check_shapes(tensors, shapes, np.float32)
         if not (tensors["scale"] >= np.finfo(np.float32).tiny).all():
             raise ValueError("scale: expected numbers above 0")
@@ -259,7 +231,6 @@ class MLPHead(Head):
         self.classes_, self.n_features_in_ = np.arange(n_classes), n_features
 
 
-def layer_names(member: int, level: int) -> tuple[str, str]:
+def layer_names(level: int) -> tuple[str, str]:
     """Return what weights and biases of a layer are called in a file."""
-    place = f"members.{member}.layers.{3 * level}"  # behind each but the last: ReLU and dropout
-    return f"{place}.weight", f"{place}.bias"
+    return f"layers.{level}.weight", f"layers.{level}.bias"

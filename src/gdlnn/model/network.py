@@ -1,4 +1,4 @@
-"""Perceptrons in torch: their training, and the predictions and contributions of an `MLPHead`.
+"""The perceptron in torch: training, and the predictions and contributions of an `MLPHead`.
 
 Nothing here changes the state of the process: random numbers come from separate generators, and the number of
 threads is set only for the calling thread. So fits in several threads give the same bytes.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-MEMBER_SEEDS = 1_000_003  # seeds of members lie so far apart that neighboring seeds of heads share none
+SEED_STEP = 1_000_003  # the weights of neighboring seeds come from seeds that lie far apart
 ROWS_AT_ONCE = 1024
 """Number of rows predicted at a time: they fit into the CPU cache."""
 POINTS, SHARES = (torch.from_numpy(part) for part in np.polynomial.legendre.leggauss(6))
@@ -40,24 +40,22 @@ LARGEST_ERROR = 1e-6
 MOST_HALVINGS = 10
 
 Layers = list[tuple[torch.Tensor, torch.Tensor]]
-"""The layers of a perceptron: weights, outputs × inputs, and biases; ReLU is between them."""
+"""Weights, outputs × inputs, and biases; ReLU is between the layers."""
 
 
 def log_probabilities(tensors: Tensors, X: FloatArray) -> FloatArray:
-    """Return the log probabilities of raw features by every perceptron, members × rows × classes.
+    """Return the log probabilities of raw features.
 
     Standardization is part of it, so that perturbations refer to the features as the GDL layer gives them.
     """
     mean, scale = (torch.from_numpy(tensors[name]) for name in ("mean", "scale"))
-    members = _members(tensors)
+    layers = _layers(tensors)
     parts: list[FloatArray] = []
     with one_thread(), torch.inference_mode():
         for start in range(0, max(1, len(X)), ROWS_AT_ONCE):
             rows = torch.from_numpy(X[start : start + ROWS_AT_ONCE].astype(np.float32))
-            inputs = (rows - mean) / scale
-            found = torch.stack([log_softmax(_logits(layers, inputs), dim=1) for layers in members])
-            parts.append(found.double().numpy())
-    return np.concatenate(parts, axis=1)
+            parts.append(log_softmax(_logits(layers, (rows - mean) / scale), dim=1).double().numpy())
+    return np.concatenate(parts)
 
 
 def _logits(layers: Layers, x: torch.Tensor) -> torch.Tensor:
@@ -68,35 +66,31 @@ def _logits(layers: Layers, x: torch.Tensor) -> torch.Tensor:
     return linear(x, *last)
 
 
-def _members(tensors: Tensors) -> list[Layers]:
-    """Return the layers of each perceptron."""
-    members: list[Layers] = []
-    while layer_names(len(members), 0)[0] in tensors:
-        layers: Layers = []
-        while (names := layer_names(len(members), len(layers)))[0] in tensors:
-            layers.append((torch.from_numpy(tensors[names[0]]), torch.from_numpy(tensors[names[1]])))
-        members.append(layers)
-    return members
+def _layers(tensors: Tensors) -> Layers:
+    """Return the layers from the arrays of a file."""
+    layers: Layers = []
+    while (names := layer_names(len(layers)))[0] in tensors:
+        layers.append((torch.from_numpy(tensors[names[0]]), torch.from_numpy(tensors[names[1]])))
+    return layers
 
 
 def contributions(tensors: Tensors, X: FloatArray, baseline: FloatArray, wanted: IntArray) -> FloatArray:
-    """Return what each column adds to the mean probability of the class `wanted` of its row.
+    """Return what each column adds to the probability of the class `wanted` of its row.
 
     The gradient is integrated along the straight line from the baseline to the row. The first layer is
     linear, so that it is enough to follow its outputs. Between the points where one of these changes its
     sign the path is smooth, unless there are more layers: then the parts are halved until the sum is exact
     to `LARGEST_ERROR`.
     """
-    scale, total = tensors["scale"].astype(np.float64), np.zeros_like(X)
-    members = [[(weight.double(), bias.double()) for weight, bias in layers] for layers in _members(tensors)]
+    (weight, bias), *rest = ((weight.double(), bias.double()) for weight, bias in _layers(tensors))
+    first = weight / torch.from_numpy(tensors["scale"].astype(np.float64))
+    result = np.zeros_like(X)
     with one_thread():
-        for (weight, bias), *rest in members:
-            first = weight / torch.from_numpy(scale)
-            start = first @ torch.from_numpy(baseline - tensors["mean"]) + bias
-            for row, target in enumerate(wanted.tolist()):
-                step = torch.from_numpy(X[row] - baseline)
-                total[row] += (step * (first.T @ _mean_gradient(rest, start, first @ step, target))).numpy()
-    return total / len(members)
+        start = first @ torch.from_numpy(baseline - tensors["mean"]) + bias
+        for row, target in enumerate(wanted.tolist()):
+            step = torch.from_numpy(X[row] - baseline)
+            result[row] = (step * (first.T @ _mean_gradient(rest, start, first @ step, target))).numpy()
+    return result
 
 
 def _mean_gradient(rest: Layers, start: torch.Tensor, change: torch.Tensor, target: int) -> torch.Tensor:
@@ -152,7 +146,7 @@ def train_network(
     held_out: tuple[FloatArray, IntArray] | None,
     row_weights: FloatArray | None = None,
 ) -> tuple[Tensors, list[dict[str, Any]]]:
-    """Train the members of a head; return the arrays of a file and the history."""
+    """Train the perceptron of a head; return the arrays of a file and the history."""
     device, n_classes, seed = choose_device(head.device), len(head.classes_), head.random_state or 0
     mean, scale = standardization(X)
 
@@ -168,33 +162,44 @@ def train_network(
     values = class_weights(head, codes)
     weights = None if values is None else torch.tensor(values, dtype=torch.float32, device=device)
     with one_thread():
-        members = [
-            _initialized(
-                (X.shape[1], *head.hidden, n_classes),
-                generator_of((seed * MEMBER_SEEDS + member) % 2**63, device),
-            )
-            for member in range(head.ensemble_size)
-        ]
-        members, history = _train(head, Stack(members), train, val, weights, generator_of(seed, device))
+        widths = (X.shape[1], *head.hidden, n_classes)
+        network = Network(widths, generator_of(seed * SEED_STEP % 2**63, device))
+        history = _train(head, network, train, val, weights, generator_of(seed, device))
     tensors = {"mean": mean.astype(np.float32), "scale": scale.astype(np.float32)}
-    for member, layers in enumerate(members):
-        for level, pair in enumerate(layers):
-            names = layer_names(member, level)
-            tensors |= {name: part.cpu().numpy() for name, part in zip(names, pair, strict=True)}
+    for level, pair in enumerate(zip(network.weights, network.biases, strict=True)):
+        weight, bias = (part.detach().cpu().numpy() for part in pair)
+        tensors |= zip(layer_names(level), (np.ascontiguousarray(weight.T), bias), strict=True)
     return tensors, history
 
 
-def _initialized(widths: Sequence[int], generator: torch.Generator) -> Layers:
-    """Draw the weights of a perceptron as `nn.Linear` does by default."""
-    layers = []
-    for n_inputs, n_outputs in pairwise(widths):
-        weight, bias = (
-            torch.empty(shape, device=generator.device) for shape in ((n_outputs, n_inputs), (n_outputs,))
-        )
-        kaiming_uniform_(weight, a=math.sqrt(5), generator=generator)
-        bound = 1 / math.sqrt(n_inputs) if n_inputs else 0
-        layers.append((weight, uniform_(bias, -bound, bound, generator=generator)))
-    return layers
+class Network:
+    """The layers of a perceptron while it is trained: weights, inputs × outputs, and biases."""
+
+    def __init__(self, widths: Sequence[int], generator: torch.Generator) -> None:
+        """Draw the weights as `nn.Linear` does by default."""
+        self.weights, self.biases = [], []
+        for n_inputs, n_outputs in pairwise(widths):
+            weight, bias = (
+                torch.empty(shape, device=generator.device) for shape in ((n_outputs, n_inputs), (n_outputs,))
+            )
+            kaiming_uniform_(weight, a=math.sqrt(5), generator=generator)
+            bound = 1 / math.sqrt(n_inputs) if n_inputs else 0
+            self.weights.append(weight.T.contiguous().requires_grad_())
+            self.biases.append(uniform_(bias, -bound, bound, generator=generator).requires_grad_())
+
+    def parameters(self) -> list[torch.Tensor]:
+        """Return all parameters."""
+        return [*self.weights, *self.biases]
+
+    def logits(
+        self, values: torch.Tensor, dropout: float = 0.0, generator: torch.Generator | None = None
+    ) -> torch.Tensor:
+        """Return rows × classes."""
+        for level, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            if level:
+                values = relu(values) if generator is None else _dropout(relu(values), dropout, generator)
+            values = values @ weight + bias
+        return values
 
 
 def _dropout(x: torch.Tensor, share: float, generator: torch.Generator) -> torch.Tensor:
@@ -204,124 +209,77 @@ def _dropout(x: torch.Tensor, share: float, generator: torch.Generator) -> torch
     return x * torch.empty_like(x).bernoulli_(1 - share, generator=generator).div_(1 - share)
 
 
-class Stack:
-    """The layers of several perceptrons stacked, so that one step trains them all.
-
-    Steps on small batches cost calls, not arithmetic; so several members take little more than one.
-    """
-
-    def __init__(self, members: list[Layers]) -> None:
-        levels = list(zip(*members, strict=True))
-        self.weights = [torch.stack([weight.T for weight, _ in level], dim=1) for level in levels]
-        self.biases = [torch.stack([bias[None] for _, bias in level], dim=1) for level in levels]
-        for tensor in self.parameters():
-            tensor.requires_grad_()
-
-    def parameters(self) -> list[torch.Tensor]:
-        """Return all parameters, members along the second axis."""
-        return [*self.weights, *self.biases]
-
-    def logits(
-        self, X: torch.Tensor, dropout: float = 0.0, generator: torch.Generator | None = None
-    ) -> torch.Tensor:
-        """Return members × rows × classes."""
-        values = X @ self.weights[0].flatten(1)
-        members = values.view(len(values), *self.weights[0].shape[1:]).transpose(0, 1)
-        values = members + self.biases[0].transpose(0, 1)
-        for weight, bias in zip(self.weights[1:], self.biases[1:], strict=True):
-            values = relu(values) if generator is None else _dropout(relu(values), dropout, generator)
-            values = torch.matmul(values, weight.transpose(0, 1)) + bias.transpose(0, 1)
-        return values
-
-    def unstacked(self, states: list[torch.Tensor]) -> list[Layers]:
-        """Return the layers of each member, from parameters."""
-        pairs = list(zip(states[: len(self.weights)], states[len(self.weights) :], strict=True))
-        return [
-            [(weight[:, member].T.contiguous(), bias[0, member].clone()) for weight, bias in pairs]
-            for member in range(states[0].shape[1])
-        ]
-
-
 def _train(
     head: MLPHead,
-    stack: Stack,
+    network: Network,
     train: Rows,
     val: Rows | None,
     weights: torch.Tensor | None,
     generator: torch.Generator,
-) -> tuple[list[Layers], list[dict[str, Any]]]:
-    """Train the members, each up to its own best epoch; return them and a row for every member and epoch."""
-    parameters = stack.parameters()
-    optimizer = torch.optim.Adam(
-        parameters, lr=head.learning_rate, weight_decay=head.weight_decay, foreach=True
-    )
+) -> list[dict[str, Any]]:
+    """Train up to the best epoch on the validation set; return a row for every epoch."""
+    parameters = network.parameters()
+    optimizer = torch.optim.Adam(parameters, lr=head.learning_rate, foreach=True)
     history: list[dict[str, Any]] = []
-    best_states = [parameter.detach().clone() for parameter in parameters]
+    best_state = [parameter.detach().clone() for parameter in parameters]
     # By accuracy before loss: the loss rises within a few epochs, when the head becomes confident in programs
     # that fit the training graphs perfectly, long before it has learnt which of them to trust.
-    best = [(-1.0, 0.0)] * head.ensemble_size
-    since = [0] * head.ensemble_size
+    best, best_epoch = (-1.0, 0.0), 0
     for epoch in range(1, head.epochs + 1):
-        losses = _epoch(head, stack, optimizer, train, weights, generator)
-        rows = [{"member": i, "epoch": epoch, "loss": loss} for i, loss in enumerate(losses)]
-        history += rows
+        history.append({"epoch": epoch, "loss": _epoch(head, network, optimizer, train, weights, generator)})
         stage_done(epoch, head.epochs)
         if val is None:
-            for state, parameter in zip(best_states, parameters, strict=True):
-                state.copy_(parameter.detach())
             continue
-        for i, (loss, accuracy) in enumerate(_evaluate(stack, val, weights)):
-            rows[i] |= {"val_loss": loss, "val_accuracy": accuracy}
-            since[i] += 1
-            if (accuracy, -loss) > best[i]:
-                best[i], since[i] = (accuracy, -loss), 0
-                for state, parameter in zip(best_states, parameters, strict=True):
-                    state[:, i] = parameter.detach()[:, i]
-        if min(since) >= head.patience:
+        loss, accuracy = _evaluate(network, val, weights)
+        history[-1] |= {"val_loss": loss, "val_accuracy": accuracy}
+        if (accuracy, -loss) > best:
+            best, best_epoch = (accuracy, -loss), epoch
+            best_state = [parameter.detach().clone() for parameter in parameters]
+        if epoch - best_epoch >= head.patience:
             break
-    return stack.unstacked(best_states), history
+    if val is not None:
+        with torch.no_grad():
+            for parameter, state in zip(parameters, best_state, strict=True):
+                parameter.copy_(state)
+    return history
 
 
-def _losses(logits: torch.Tensor, y: torch.Tensor, weights: torch.Tensor | None) -> torch.Tensor:
-    """Return the cross entropy of every member."""
-    wanted = one_hot(y, logits.shape[2]).to(logits.dtype) if y.ndim == 1 else y
+def _loss(logits: torch.Tensor, y: torch.Tensor, weights: torch.Tensor | None) -> torch.Tensor:
+    """Return the cross entropy."""
+    wanted = one_hot(y, logits.shape[1]).to(logits.dtype) if y.ndim == 1 else y
     if weights is not None:
         wanted = wanted * weights
-    total = wanted.sum(dim=(-2, -1)).clamp(min=1e-12)
-    return -(wanted * log_softmax(logits, dim=2)).sum(dim=(1, 2)) / total
+    return -(wanted * log_softmax(logits, dim=1)).sum() / wanted.sum().clamp(min=1e-12)
 
 
 def _epoch(
     head: MLPHead,
-    stack: Stack,
+    network: Network,
     optimizer: Any,
     train: Rows,
     weights: torch.Tensor | None,
     generator: torch.Generator,
-) -> list[float]:
-    """Go through the training data once; return the members' mean losses."""
+) -> float:
+    """Go through the training data once; return the mean loss."""
     n = len(train.y)
     order = torch.randperm(n, generator=generator, device=generator.device)
-    total = torch.zeros(head.ensemble_size, device=train.y.device)
+    total = 0.0
     for start in range(0, n, head.batch_size):
         rows = order[start : start + head.batch_size]
-        inputs = _dropout(train.X[rows], head.input_dropout, generator)
-        logits = stack.logits(inputs, head.dropout, generator)
-        losses = _losses(logits, train.y[rows], weights)
+        loss = _loss(network.logits(train.X[rows], head.dropout, generator), train.y[rows], weights)
         optimizer.zero_grad()
-        losses.sum().backward()  # type: ignore[no-untyped-call]
+        loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
-        total += losses.detach() * len(rows)
-    return [value / n for value in total.tolist()]
+        total += float(loss.detach()) * len(rows)
+    return total / n
 
 
-def _evaluate(stack: Stack, rows: Rows, weights: torch.Tensor | None) -> list[tuple[float, float]]:
-    """Return loss and accuracy of every member; a label not trained on has no loss and is always wrong."""
+def _evaluate(network: Network, rows: Rows, weights: torch.Tensor | None) -> tuple[float, float]:
+    """Return loss and accuracy; a label not trained on has no loss and is always wrong."""
     with torch.no_grad():
-        logits = stack.logits(rows.X)
+        logits = network.logits(rows.X)
         known = rows.y >= 0
-        accuracies = (logits.argmax(dim=2) == rows.y).float().mean(dim=1).tolist()
+        accuracy = float((logits.argmax(dim=1) == rows.y).float().mean())
         if not bool(known.any()):
-            return [(float("inf"), accuracy) for accuracy in accuracies]
-        losses = _losses(logits[:, known], rows.y[known], weights).tolist()
-    return list(zip(losses, accuracies, strict=True))
+            return float("inf"), accuracy
+        return float(_loss(logits[known], rows.y[known], weights)), accuracy
