@@ -9,7 +9,7 @@ from rich.console import Console
 from gdlnn import GDLNNClassifier, Mined, MLPHead, Neighborhoods, make_ba_2motifs, progress
 from gdlnn.progress import progress_bar, stage, stage_done, stages
 
-QUICK = MLPHead(epochs=5, ensemble_size=2, hidden=(8,))
+QUICK = MLPHead(epochs=5, hidden=(8,))
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from reference.explain_models import motif_data, motif_model
 TRAIN, TEST = motif_data()
 HEADS = {
     "linear": "linear",
-    "mlp": MLPHead(epochs=20, ensemble_size=3),
+    "mlp": MLPHead(epochs=20),
     "deep": MLPHead(hidden=(16, 8), epochs=20),
     "mixture": MixtureHead(20),
     "forest": RandomForestClassifier(5, random_state=0),

@@ -24,7 +24,7 @@ def data() -> GraphDataset:
 
 @pytest.fixture(scope="module")
 def model(data: GraphDataset) -> GDLNNClassifier:
-    head = MLPHead(epochs=3, ensemble_size=1)
+    head = MLPHead(epochs=3)
     return GDLNNClassifier("neighborhoods", head, verbose=False).fit(data[:60])
 
 

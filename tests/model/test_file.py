@@ -26,7 +26,6 @@ def model(motifs: GraphDataset) -> GDLNNClassifier:
     return classifier(
         epsilon=0.1,
         epochs=5,
-        ensemble_size=2,
         hidden=(8,),
         pooled=True,
         verbose=False,

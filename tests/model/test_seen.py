@@ -59,7 +59,7 @@ def test_graphs_that_refinement_cannot_tell_apart_are_told_apart() -> None:
 @pytest.fixture(scope="module")
 def molecules() -> tuple[GDLNNClassifier, GraphDataset]:
     data = load_smiles(MOLECULES, label="active", id="id")
-    head = MLPHead(epochs=3, ensemble_size=1)
+    head = MLPHead(epochs=3)
     model = GDLNNClassifier("neighborhoods", head, verbose=False)
     return model.fit(data[:60], validation=data[60:70]), data
 

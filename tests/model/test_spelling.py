@@ -112,7 +112,7 @@ def test_numberings_of_graphs(data_dir: Path, name: str, n_graphs: int) -> None:
     rng = np.random.default_rng(2)
     data: GraphDataset = load_dataset(name, root=data_dir)
     rows = rng.permutation(len(data))
-    head = MLPHead(epochs=5, ensemble_size=2)
+    head = MLPHead(epochs=5)
     model = GDLNNClassifier(head=head, verbose=False).fit(data.take(rows[:80]))
     asked = [data.graphs[row] for row in rows[-n_graphs:]]
     assert_same_answers(model, [[graph, *(renumbered(rng, graph) for _ in range(3))] for graph in asked])

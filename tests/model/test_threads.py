@@ -27,7 +27,7 @@ SEEDS = (0, 1, 0, 1)
 
 def bytes_of_fit(folder: Path, seed: int, name: str) -> bytes:
     """Return the model file of a fit with dropout and an ensemble."""
-    head = MLPHead(epochs=3, ensemble_size=2)
+    head = MLPHead(epochs=3)
     file = folder / f"{name}-{seed}.gdlnn"
     GDLNNClassifier(Neighborhoods(), head, random_state=seed, n_jobs=1, verbose=False).fit(MOTIFS).save(file)
     return file.read_bytes()

@@ -34,7 +34,6 @@ def motif_model(head: str = "mlp", pooled: bool = False, activation: Any = "exis
         activation=activation,
         verbose=False,
     )
-    model.set_params(head__ensemble_size=2 if pooled and head == "mlp" else 1)
     return model.fit(motif_data()[0], programs=motif_programs())
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from gdlnn import GDLNNClassifier, Mined, MLPHead
 
-QUICK = {"epsilon": 0.1, "epochs": 3, "ensemble_size": 1, "verbose": False}
+QUICK = {"epsilon": 0.1, "epochs": 3, "verbose": False}
 
 
 def classifier(**options: Any) -> GDLNNClassifier:

@@ -12,7 +12,6 @@ SMALL: dict[str, Any] = {
     "epsilon": 1.0,
     "pooled": False,
     "merge_equal": True,
-    "ensemble_size": 1,
     "epochs": 15,
     "verbose": False,
 }
@@ -49,7 +48,7 @@ def molecules(head: Any = None) -> tuple[GDLNNClassifier, GraphDataset]:
     train, _, test = load_smiles(table, label="active", id="id").split(
         "stratified", random_state=0, sizes=(0.75, 0, 0.25)
     )
-    head = head or MLPHead(hidden=(), ensemble_size=1, epochs=60)
+    head = head or MLPHead(hidden=(), epochs=60)
     model = GDLNNClassifier(head=head, threshold=0.3, verbose=False).fit(train)
     for row, name in enumerate(HOSTILE):
         test.graphs[row] = test.graphs[row]._renamed(test.graphs[row].schema, name)

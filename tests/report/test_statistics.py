@@ -1,7 +1,6 @@
 """Figures of the report, beside textbook values and simple recounting."""
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +8,7 @@ from scipy.stats import contingency
 
 from gdlnn.model.scores import wilson
 from gdlnn.report.alerts import _figures
-from gdlnn.report.performance import Counts, calibration, learning_curve
+from gdlnn.report.performance import Counts, calibration
 
 
 def test_wilson_is_that_of_scipy() -> None:
@@ -47,13 +46,3 @@ def test_calibration_weighs_bins_by_their_graphs() -> None:
     found = calibration(np.array([0.95, 0.95, 0.55, 1.0]), np.array([True, True, False, True]))
     assert [row["n"] for row in found["bins"]] == [1, 3]
     assert found["error"] == pytest.approx(0.25 * 0.55 + 0.75 * (1 - 2.9 / 3))
-
-
-def test_learning_curve_is_the_mean_over_members() -> None:
-    rows: list[dict[str, Any]] = [
-        {"member": 0, "epoch": 1, "loss": 1.0, "val_loss": 2.0},
-        {"member": 1, "epoch": 1, "loss": 3.0, "val_loss": None},
-        {"member": 0, "epoch": 2, "loss": 0.5},
-    ]
-    assert learning_curve(rows) == [{"epoch": 1, "loss": 2.0, "val_loss": 2.0}, {"epoch": 2, "loss": 0.5}]
-    assert learning_curve([]) == []

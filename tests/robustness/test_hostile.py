@@ -133,7 +133,7 @@ def test_twins_and_other_methods_are_refused(tmp_path: Path) -> None:
         ({"activation": "magic"}, "activation 'magic'"),
         ({"checkpoint": "/tmp/anywhere"}, "expected parameters of GDLNNClassifier, got 'checkpoint'"),
         ({"n_jobs": 10**6}, "expected parameters of GDLNNClassifier, got 'n_jobs'"),
-        ({"head": {"ensemble_size": 10**9}}, "expected at most 4,096 layers in the head, got more"),
+        ({"head": {"hidden": [1] * 10_000}}, "expected at most 4,096 layers in the head, got more"),
         ({"head": {"hidden": [10**9]}}, r"expected float\d+ of shape \(.*10{9}"),
         ({"head": {"hidden": [10**9, 10**9]}}, "unexpected weights"),
         ({"head": {"hidden": [-1]}}, "hidden: expected sizes of at least 1"),

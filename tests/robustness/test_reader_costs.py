@@ -71,7 +71,7 @@ def hostile_files() -> dict[str, tuple[str, str, bytes, int]]:
     return {
         "model of empty objects": (
             "model", "", zipped(model_members() | {"model.json": EMPTY_OBJECTS % b"gdlnn-model"}), 0),
-        "members of a head": ("model", "", zipped(model_with({}, {"ensemble_size": 10**6, "hidden": []})), 0),
+        "layers of a head": ("model", "", zipped(model_with({}, {"hidden": [1] * 10**6})), 0),
         "graphs": ("programs", "", program_file({"n_graphs": 900_000_000}, bare_program(1)), 0),
         "supports": (
             "programs", "",

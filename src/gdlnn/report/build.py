@@ -39,7 +39,7 @@ from gdlnn.report.cards import (
     pattern_cards,
     program_rows,
 )
-from gdlnn.report.performance import checked_labels, learning_curve, performance
+from gdlnn.report.performance import checked_labels, performance
 from gdlnn.report.summary import summary
 from gdlnn.report.values import MOST_SHOWN, render_value_report, value_report_parts
 from gdlnn.version import package_version
@@ -149,7 +149,7 @@ def build_report(
         "version": VERSION,
         "classes": [{"label": label, "name": schema.class_name(label)} for label in labels],
         "performance": performance(model, truth, table, labels),
-        "learning_curve": learning_curve(getattr(model.head_, "history_", [])),
+        "learning_curve": getattr(model.head_, "history_", []),
         "explained_by": {
             "technique": options.technique or DEFAULT_TECHNIQUE,
             "n_reasons": options.n_reasons,

@@ -170,22 +170,6 @@ def calibration(confidence: FloatArray, right: BoolArray) -> dict[str, Any]:
     return {"bins": bins, "error": error}
 
 
-def learning_curve(history: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the mean over the members of a head for every epoch that at least one of them ran."""
-    by_epoch: dict[int, list[dict[str, Any]]] = {}
-    for row in history:
-        by_epoch.setdefault(int(row["epoch"]), []).append(row)
-    curve = []
-    for epoch, rows in sorted(by_epoch.items()):
-        point: dict[str, Any] = {"epoch": epoch}
-        for name in ("loss", "val_loss", "val_accuracy"):
-            values = [float(row[name]) for row in rows if row.get(name) is not None]
-            if values:
-                point[name] = float(np.mean(values))
-        curve.append(point)
-    return curve
-
-
 def curves(
     proba: FloatArray, classes: Sequence[Any], truth: npt.NDArray[Any], label: Any | None
 ) -> list[dict[str, Any]]:
