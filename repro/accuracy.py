@@ -107,13 +107,13 @@ def run_accuracy(
                 chosen += [trials if len(several) > 1 else []] * len(tasks)
     scored = study.run([trial for trials in chosen for trial in trials], compute_accuracy, "trials")
     by_key = {result["key"]: result for result in scored}
-    settled = [
+    chosen_cells = [
         best_of(cell, [by_key[trial.key] for trial in trials])
         for cell, trials in zip(cells, chosen, strict=True)
     ]
     for cell in lost:
         study.record(cell)
-    return [*study.run(settled, compute_accuracy), *lost]
+    return [*study.run(chosen_cells, compute_accuracy), *lost]
 
 
 def best_of(cell: Task, trials: Sequence[Result]) -> Task:

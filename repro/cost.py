@@ -68,7 +68,7 @@ def compute_times(task: Task, config: RunConfig) -> Result:
     """Time the prediction and explanation of graphs, one after another."""
     explainer, data, rows = EXPLAINERS[task.method], named_graphs(task, config), []
     model, times = explained_model(task, config)
-    setting = {"scores": SHOWN, "network": SHARE}.get(explainer.way, N_FEATURES)
+    setting = {"scores": SHOWN, "network": SHARE}.get(explainer.kind, N_FEATURES)
     for row, graph in zip(task.rows, data.graphs, strict=True):
         clock = Clock()
         model.predict([graph])

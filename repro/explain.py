@@ -158,7 +158,7 @@ def _measured(graph: Result, point: Result) -> dict[str, float]:
 def sparsity_at(curve: pd.DataFrame, level: float, *, masked: bool = False) -> float:
     """Return the largest sparsity on a curve that costs no more fidelity than `level`.
 
-    Between neighbouring settings of the sweep the curve is straight; it ends with the whole graph, whose
+    Between neighboring settings of the sweep the curve is straight; it ends with the whole graph, whose
     sparsity and fidelity are 0. What GDLNN shows is a point beside the sweep.
     With `masked`, the fidelity with masked nodes counts where it is known.
     """
@@ -266,7 +266,7 @@ def _setting(method: str, setting: float) -> str:
         return ""
     if setting == SHOWN:
         return "as shown"
-    return f"{setting:g}" if explainer.way == "programs" else f"{setting:.0%}"
+    return f"{setting:g}" if explainer.kind == "programs" else f"{setting:.0%}"
 
 
 def _graphs(cells: Sequence[Result], curve: Any) -> str:

@@ -53,7 +53,7 @@ class Explainer:
     name: str
     title: str
     model: str
-    way: Literal["scores", "programs", "smallest", "deciding", "network"]
+    kind: Literal["scores", "programs", "smallest", "deciding", "network"]
     one_by_one: bool = False
     technique: str = "lime"
 
@@ -65,7 +65,7 @@ class Explainer:
     @property
     def settings(self) -> Sequence[float]:
         """The values of the sweep."""
-        return {"scores": (SHOWN, *SHARES), "programs": N_FEATURES, "network": SHARES}.get(self.way, (1,))
+        return {"scores": (SHOWN, *SHARES), "programs": N_FEATURES, "network": SHARES}.get(self.kind, (1,))
 
 
 EXPLAINERS: dict[str, Explainer] = {
@@ -203,7 +203,7 @@ def explain_graphs(
 
     Settings are numbers of programs, or shares of a graph's nodes, rounded to at least one node.
     """
-    if explainer.way == "network":
+    if explainer.kind == "network":
         by_graph: list[list[Any]] = []
         counts: Result = {}
         for graph in graphs:
@@ -211,14 +211,14 @@ def explain_graphs(
             found, counts = explain_network(explainer.name, model, graph, sizes, seed)
             by_graph.append(found)
         return [list(column) for column in zip(*by_graph, strict=True)], counts
-    if explainer.way == "scores":
+    if explainer.kind == "scores":
         shown = explain(model, graphs, explainer.technique, random_state=seed)
         return [
             shown if share == SHOWN else [_largest(one, share) for one in shown] for share in settings
         ], {}
-    if explainer.way == "deciding":
+    if explainer.kind == "deciding":
         return [explain(model, graphs) for _ in settings], {}
-    numbers: list[Any] = ["smallest" if explainer.way == "smallest" else int(n) for n in settings]
+    numbers: list[Any] = ["smallest" if explainer.kind == "smallest" else int(n) for n in settings]
     return [explain(model, graphs, explainer.technique, wanted, random_state=seed) for wanted in numbers], {}
 
 
@@ -285,7 +285,7 @@ def score_explanations(
                 **_sides(explanation),
             }
             results[i]["points"].append(point)
-    for i, result in enumerate(results if explainer.way == "network" else ()):
+    for i, result in enumerate(results if explainer.kind == "network" else ()):
         masks = np.array([explanations[i].node_mask for explanations in explained])
         masked = predict_masked(model, data.graphs[i], masks)
         for point, label in zip(result["points"], masked, strict=True):

@@ -1,6 +1,6 @@
 """The figures of studies as SVG: curves of explanations, sums of costs.
 
-Their background is transparent, and all colours have a contrast of at least 3 to white and to the dark
+Their background is transparent, and all colors have a contrast of at least 3 to white and to the dark
 backgrounds of common themes, so that pages can show them in either theme.
 """
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-# After Okabe and Ito's colours, of middle brightness; shapes repeat the information.
-COLOURS = ("#d4551b", "#2b7bd1", "#0c8a63", "#c25a9d", "#958000", "#1490b4", "#8c6ad6", "#b8720a", "#777777")
+# After Okabe and Ito's colors, of middle brightness; shapes repeat the information.
+COLORS = ("#d4551b", "#2b7bd1", "#0c8a63", "#c25a9d", "#958000", "#1490b4", "#8c6ad6", "#b8720a", "#777777")
 INK = "#767676"
-"""The colour of text and axes."""
+"""The color of text and axes."""
 SHAPES = "os^Dv<>PX*hd"
 N_COLUMNS = 3
 """Panels in a row."""
@@ -84,9 +84,9 @@ def _panels(
     shown = rows_in((method for _, method in found), EXPLAINERS)
 
     def look(method: str) -> dict[str, Any]:
-        number = shown.index(method)  # of those shown, so that no colour repeats before there are too many
-        colour = COLOURS[number % len(COLOURS)]
-        return {"marker": SHAPES[number], "color": colour, "label": EXPLAINERS[method].title}
+        number = shown.index(method)  # of those shown, so that no color repeats before there are too many
+        color = COLORS[number % len(COLORS)]
+        return {"marker": SHAPES[number], "color": color, "label": EXPLAINERS[method].title}
 
     datasets = datasets_in(dataset for dataset, _ in found)
     n_rows = max(1, -(-len(datasets) // N_COLUMNS))

@@ -46,7 +46,7 @@ class _Setting(NamedTuple):
 
     threshold: int
     default: int
-    penalised: int
+    penalized: int
     factor: float
 
 
@@ -120,7 +120,7 @@ class PL4XGLClassifier(GraphClassifier):
             programs, setting = self._choose(programs, val, len(train))
         self.programs_, self.schema_ = programs, train.schema
         self.default_label_ = self.classes_[setting.default]
-        self.penalised_label_ = self.classes_[setting.penalised]
+        self.penalized_label_ = self.classes_[setting.penalized]
         self.threshold_, self.factor_ = setting.threshold, setting.factor
         return self
 
@@ -135,19 +135,19 @@ class PL4XGLClassifier(GraphClassifier):
             return _best_scores(table[:, kept], scores[kept], labels[kept], len(self.classes_))[0]
 
         def n_right(setting: _Setting) -> int:
-            by_label = _penalise(best_scores(setting.threshold), setting)
+            by_label = _penalize(best_scores(setting.threshold), setting)
             return int((_predicted(by_label, setting.default) == codes).sum())
 
         by_label = best_scores(0)
         default = _default_label(codes, by_label, len(self.classes_))
-        penalised = _most_often_wrong(codes, by_label, len(self.classes_))
+        penalized = _most_often_wrong(codes, by_label, len(self.classes_))
         epsilon = resolved_epsilon(self.epsilon, n_train)
         thresholds = sorted({int(epsilon * step) for step in STEPS})
         # As in the public program: first the factor, then the threshold, the last of equals.
-        factor = max(reversed(FACTORS), key=lambda f: n_right(_Setting(0, default, penalised, f)))
-        threshold = max(reversed(thresholds), key=lambda t: n_right(_Setting(t, default, penalised, factor)))
+        factor = max(reversed(FACTORS), key=lambda f: n_right(_Setting(0, default, penalized, f)))
+        threshold = max(reversed(thresholds), key=lambda t: n_right(_Setting(t, default, penalized, factor)))
         chosen = programs.take(np.flatnonzero(table.sum(axis=0) >= threshold))
-        return chosen, _Setting(threshold, default, penalised, factor)
+        return chosen, _Setting(threshold, default, penalized, factor)
 
     def _match(self, programs: ProgramSet, graphs: list[Any]) -> BoolArray:
         if not graphs:
@@ -163,7 +163,7 @@ class PL4XGLClassifier(GraphClassifier):
     def _setting(self) -> _Setting:
         place = self.classes_.tolist().index
         return _Setting(
-            self.threshold_, place(self.default_label_), place(self.penalised_label_), self.factor_
+            self.threshold_, place(self.default_label_), place(self.penalized_label_), self.factor_
         )
 
     def _decide(self, matches: BoolArray) -> tuple[FloatArray, IntArray]:
@@ -171,7 +171,7 @@ class PL4XGLClassifier(GraphClassifier):
         by_label, which = _best_scores(
             matches, self.programs_.scores, self._label_numbers(self.programs_), len(self.classes_)
         )
-        return _penalise(by_label, self._setting()), which
+        return _penalize(by_label, self._setting()), which
 
     def represent(self, X: GraphsLike) -> Representation:
         """Match the programs against graphs once.
@@ -267,9 +267,9 @@ def _best_scores(
     return best, which
 
 
-def _penalise(by_label: FloatArray, setting: _Setting) -> FloatArray:
+def _penalize(by_label: FloatArray, setting: _Setting) -> FloatArray:
     result = by_label.copy()
-    result[:, setting.penalised] *= setting.factor
+    result[:, setting.penalized] *= setting.factor
     return result
 
 

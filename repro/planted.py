@@ -156,7 +156,7 @@ def plant_molecules(rule: Rule, molecules: GraphDataset, seed: int = 0) -> Plant
         keep = np.array(free) & ~np.array([m.HasSubstructMatch(there) for m in found])
     rows = np.flatnonzero(keep).tolist()
     judged = [rule.holds(places[row]) for row in rows]
-    labelled = _labelled(
+    labeled = _labeled(
         GraphDataset(
             [alone.graphs[row] for row in rows],
             schema=alone.schema,
@@ -166,7 +166,7 @@ def plant_molecules(rule: Rule, molecules: GraphDataset, seed: int = 0) -> Plant
         judged,
         rule,
     )
-    parts = labelled.split("stratified", seed, SIZES)
+    parts = labeled.split("stratified", seed, SIZES)
     if rule.decoy is None:
         return _with_flipped(rule, parts, seed)
     return _with_decoys(parts, rule.decoy.strip("[]"), seed)
@@ -264,7 +264,7 @@ def plant_motifs(rule: Rule, n: int, seed: int = 0) -> Planted:
         made.append(graph)
         marks = [_union(where, motifs, part, graph.n_nodes) for part in rule.parts]
         judged.append(rule.holds(marks))
-    data = _labelled(GraphDataset(made, schema=MADE_SCHEMA), judged, rule)
+    data = _labeled(GraphDataset(made, schema=MADE_SCHEMA), judged, rule)
     split = Split(*(data.take(np.flatnonzero(parts == part)) for part in ("train", "val", "test")))
     if rule.decoy is None:
         return _with_flipped(rule, split, seed)
@@ -332,7 +332,7 @@ def renumbered(data: GraphDataset, seed: int) -> GraphDataset:
 # --- labels -----------------------------------------------------------------------------------------------
 
 
-def _labelled(data: GraphDataset, judged: Sequence[tuple[bool, BoolArray]], rule: Rule) -> GraphDataset:
+def _labeled(data: GraphDataset, judged: Sequence[tuple[bool, BoolArray]], rule: Rule) -> GraphDataset:
     """Return a dataset with the labels and truths of a rule."""
     schema = replace(data.schema or Schema(), classes=CLASSES)
     return GraphDataset(

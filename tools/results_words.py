@@ -341,7 +341,7 @@ def readme_truths() -> str:
     """Return how well planted rules are found."""
     table = truth_table().drop(["Mutagenicity", "BA-2Motifs"], errors="ignore")
     rival = table["rival"].dropna()
-    words = f"on graphs labelled by {len(table)} known rules, a node that decides scores above another one "
+    words = f"on graphs labeled by {len(table)} known rules, a node that decides scores above another one "
     words += f"with a probability of {table['auc'].mean():.2f} in the mean"
     if len(rival):
         n = int((table["gdlnn"] > table["rival"]).sum())

@@ -31,7 +31,7 @@ MAX_VALUES = 16
 
 
 class Column(NamedTuple):
-    """How one feature is encoded: a 0/1 column per value, a standardised number, or both."""
+    """How one feature is encoded: a 0/1 column per value, a standardized number, or both."""
 
     values: FloatArray | None
     mean: float = 0.0
@@ -39,7 +39,7 @@ class Column(NamedTuple):
 
 
 class FeatureEncoder:
-    """One-hot columns for nominal features, standardised numbers for quantities, both for ordinal ones.
+    """One-hot columns for nominal features, standardized numbers for quantities, both for ordinal ones.
 
     A whole-number quantity with few values, such as a degree, also gets both. Values not seen in training get
     zeros. Without any feature there is one column of ones, so that a network has an input.

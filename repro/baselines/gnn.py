@@ -219,7 +219,7 @@ class ShuffledBatches:
     def __iter__(self) -> Iterator[Data]:
         order = torch.randperm(len(self.n_nodes), generator=self.order)
         for chosen in torch.split(order, self.size):
-            if len(chosen) > 1:  # batch normalisation cannot learn from one row
+            if len(chosen) > 1:  # batch normalization cannot learn from one row
                 yield self._gathered(chosen)
 
     def _gathered(self, chosen: torch.Tensor) -> Data:
@@ -257,8 +257,8 @@ def _positions(counts: torch.Tensor, chosen: torch.Tensor) -> tuple[torch.Tensor
 class GNNClassifier(Baseline):
     """A network over graphs; the subclasses say which layers it has.
 
-    Nominal features are one-hot, quantities standardised (see `FeatureEncoder`). Nodes are embedded, pass
-    through `n_layers` layers with batch normalisation, are pooled, and a perceptron classifies what was
+    Nominal features are one-hot, quantities standardized (see `FeatureEncoder`). Nodes are embedded, pass
+    through `n_layers` layers with batch normalization, are pooled, and a perceptron classifies what was
     pooled. On a CPU the result depends on data, parameters and seed alone; on CUDA sums are taken in no fixed
     order, so last digits may differ.
 

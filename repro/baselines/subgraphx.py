@@ -43,15 +43,15 @@ def mask_of(part: int, n_nodes: int) -> BoolArray:
 
 
 @dataclass(frozen=True)
-class Neighbours:
-    """A graph without directions and features: the neighbours of every node, as a part."""
+class Neighbors:
+    """A graph without directions and features: the neighbors of every node, as a part."""
 
     n_nodes: int
     of_node: tuple[int, ...]
 
     @classmethod
-    def of(cls, graph: Graph) -> Neighbours:
-        """Return the neighbours in a graph; a node is no neighbour of itself."""
+    def of(cls, graph: Graph) -> Neighbors:
+        """Return the neighbors in a graph; a node is no neighbor of itself."""
         found = [0] * graph.n_nodes
         for u, v in graph.edges.tolist():
             if u != v:
@@ -75,7 +75,7 @@ class Neighbours:
         return reached
 
     def _around(self, part: int) -> int:
-        """Return all neighbours of the nodes of a part."""
+        """Return all neighbors of the nodes of a part."""
         nearby = 0
         for node in bits(part):
             nearby |= self.of_node[node]
@@ -119,23 +119,23 @@ class ShapleySampler:
     def __init__(
         self,
         values: Callable[[BoolArray], FloatArray],
-        neighbours: Neighbours,
+        neighbors: Neighbors,
         n_hops: int,
         n_samples: int,
         rng: np.random.Generator,
     ) -> None:
-        self._values, self._neighbours, self._n_hops = values, neighbours, n_hops
+        self._values, self._neighbors, self._n_hops = values, neighbors, n_hops
         # A player comes before the part if its key is lower: all orders are equally likely.
-        keys = rng.random((n_samples, neighbours.n_nodes), dtype=np.float32)
+        keys = rng.random((n_samples, neighbors.n_nodes), dtype=np.float32)
         self._before: BoolArray = keys < rng.random((n_samples, 1), dtype=np.float32)
 
     def __call__(self, parts: Sequence[int]) -> FloatArray:
         """Return the Shapley value of each part."""
         if not parts:
             return np.zeros(0)
-        n = self._neighbours.n_nodes
+        n = self._neighbors.n_nodes
         own = np.array([mask_of(part, n) for part in parts])
-        reach = np.array([mask_of(self._neighbours.within(part, self._n_hops), n) for part in parts])
+        reach = np.array([mask_of(self._neighbors.within(part, self._n_hops), n) for part in parts])
         without = self._before[None] & (reach & ~own)[:, None]
         both = np.concatenate([without | own[:, None], without]).reshape(
             2 * len(parts) * len(self._before), n
@@ -164,18 +164,18 @@ class SubgraphTree:
 
     def __init__(
         self,
-        neighbours: Neighbours,
+        neighbors: Neighbors,
         worth: Callable[[Sequence[int]], FloatArray],
         n_children: int,
         min_nodes: int,
         exploration: float,
         order: Sequence[int],
     ) -> None:
-        self._neighbours, self._worth, self._order = neighbours, worth, order
+        self._neighbors, self._worth, self._order = neighbors, worth, order
         self._n_children, self._min_nodes = n_children, min_nodes
         self._exploration = exploration
         self._nodes: dict[int, TreeNode] = {}
-        (self._root,) = self._met([neighbours.whole])
+        (self._root,) = self._met([neighbors.whole])
 
     @property
     def rewards(self) -> dict[int, float]:
@@ -195,11 +195,11 @@ class SubgraphTree:
             passed.total += node.reward
 
     def _pruned(self, part: int) -> list[int]:
-        near = self._neighbours.of_node
+        near = self._neighbors.of_node
         nodes = [node for node in self._order if part >> node & 1]
         nodes.sort(key=lambda node: (near[node] & part).bit_count())
-        connected = self._neighbours.largest_component(part) == part
-        cut = (self._neighbours.without(part, node, connected) for node in nodes[: self._n_children])
+        connected = self._neighbors.largest_component(part) == part
+        cut = (self._neighbors.without(part, node, connected) for node in nodes[: self._n_children])
         return list(dict.fromkeys(cut))
 
     def _met(self, parts: Sequence[int]) -> list[TreeNode]:
@@ -285,10 +285,10 @@ class SubgraphX(NodeExplainer):
         """Search one graph; the result gives explanations of all sizes."""
         values = CoalitionValues(self.model, graph)
         rng = np.random.default_rng(self.random_state)
-        neighbours = Neighbours.of(graph)
+        neighbors = Neighbors.of(graph)
         tree = SubgraphTree(
-            neighbours,
-            ShapleySampler(values, neighbours, self.model.n_layers, self.n_samples, rng),
+            neighbors,
+            ShapleySampler(values, neighbors, self.model.n_layers, self.n_samples, rng),
             self.n_children,
             self.min_nodes,
             self.exploration,

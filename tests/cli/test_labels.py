@@ -106,8 +106,8 @@ def test_labels_share_one_split(folder: Path, table: Path) -> None:
             for name in ("train", "val", "test")
         ]
         assert len(parts[label][0]) == model.programs_.info.n_graphs
-    labelled = set(CHAINS[10:])
-    assert [part & labelled for part in parts["active"]] == parts["toxic, N"]
+    labeled = set(CHAINS[10:])
+    assert [part & labeled for part in parts["active"]] == parts["toxic, N"]
 
 
 def test_a_folder_is_explained_and_has_alerts(

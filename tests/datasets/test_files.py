@@ -84,7 +84,7 @@ def test_json_lines_written_by_hand_are_read(tmp_path: Path) -> None:
         ("nonsense", r"x\.jsonl, line 1: expected a JSON object"),
         ("[1]", r"line 1: expected a JSON object, got list"),
         ('{"nodes": [1]}', r"line 1: expected nodes, edges"),
-        ('{"nodes": [1], "edges": [], "colour": 1}', r"got the key 'colour'"),
+        ('{"nodes": [1], "edges": [], "color": 1}', r"got the key 'color'"),
         ('{"nodes": [1], "edges": [[0, 5]]}', r"line 1: graph: edge 0 \(0, 5\)"),
         ('{"nodes": ["C"], "edges": []}', r"expected a matrix of numbers"),
         (

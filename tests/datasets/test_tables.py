@@ -18,7 +18,7 @@ def write(path: Path, *lines: str, encoding: str = "utf-8") -> Path:
     return path
 
 
-def labelled(path: Path, cells: list[str], **options: Any) -> GraphDataset:
+def labeled(path: Path, cells: list[str], **options: Any) -> GraphDataset:
     rows = [f'{text},"{cell}"' for text, cell in zip(CHAINS, cells, strict=False)]
     return load_smiles(write(path / "t.csv", "smiles,y", *rows), label="y", **options)
 
@@ -30,7 +30,7 @@ def labels(data: GraphDataset) -> list[Any]:
 
 def test_missing_labels_are_skipped_and_listed(tmp_path: Path) -> None:
     cells = ["1", "", "NA", "N/A", "nan", "NaN", "None", "null", "?", "-", "0"]
-    data = labelled(tmp_path, cells)
+    data = labeled(tmp_path, cells)
     assert labels(data) == [1, 0]
     assert [row.row for row in data.skipped] == list(range(2, 11))
     assert [row.reason for row in data.skipped][:2] == ["no label", "no label: NA"]
@@ -39,8 +39,8 @@ def test_missing_labels_are_skipped_and_listed(tmp_path: Path) -> None:
 
 def test_lower_case_none_and_other_words_are_classes_unless_named(tmp_path: Path) -> None:
     cells = ["none", "severe", "none", "severe", "n.d."]
-    assert set(labels(labelled(tmp_path, [*cells, "n.d."]))) == {"none", "severe", "n.d."}
-    assert labels(labelled(tmp_path, cells, missing=["n.d."])) == ["none", "severe", "none", "severe"]
+    assert set(labels(labeled(tmp_path, [*cells, "n.d."]))) == {"none", "severe", "n.d."}
+    assert labels(labeled(tmp_path, cells, missing=["n.d."])) == ["none", "severe", "none", "severe"]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_columns_that_are_no_labels(
     tmp_path: Path, cells: list[str], options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(DatasetError, match=message) as caught:
-        labelled(tmp_path, cells, **options)
+        labeled(tmp_path, cells, **options)
     assert "\n" not in str(caught.value)
 
 
@@ -74,7 +74,7 @@ def test_columns_that_are_no_labels(
 def test_a_threshold_cuts_numbers_into_two_classes(
     tmp_path: Path, threshold: Any, expected: list[int]
 ) -> None:
-    data = labelled(tmp_path, ["5.2", "6.5", "7.1", "NA", "6.4"], threshold=threshold)
+    data = labeled(tmp_path, ["5.2", "6.5", "7.1", "NA", "6.4"], threshold=threshold)
     assert labels(data) == expected
     assert data.provenance["threshold"] == pytest.approx(6.5 if threshold == 6.5 else 6.45)
     assert data.schema.class_name(1) == ("6.5 or more" if threshold == 6.5 else "6.45 or more")

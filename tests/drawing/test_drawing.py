@@ -71,7 +71,7 @@ def test_pictures_are_well_formed_and_the_same_every_time(legend: bool) -> None:
         assert e.class_name(e.target) in titles[0]
         assert ("absent" in "".join(root.itertext()).replace(titles[0], "")) == legend
         assert "class='o p1 o1'" in svg  # the first program is outlined
-        assert palettes()[0]["line-1"] in svg  # in a colour of the file's own
+        assert palettes()[0]["line-1"] in svg  # in a color of the file's own
         assert not re.search(r"(href|src|url)\s*[=(]", svg)
         assert "nan" not in svg.lower()
 
@@ -172,7 +172,7 @@ def molecule(smiles: str) -> Graph:
         ("CCC", ""),
     ],
 )
-def test_atoms_are_labelled_as_chemists_do(smiles: str, labels: str) -> None:
+def test_atoms_are_labeled_as_chemists_do(smiles: str, labels: str) -> None:
     svg = draw_graph(molecule(smiles)).svg("")
     assert "".join(e.text or "" for e in parsed(svg).iter() if e.tag.endswith("text")) == labels
     assert "class='w'" not in svg  # no dots of radicals

@@ -82,15 +82,15 @@ def test_for_and_against_and_nothing_else_is_highlighted() -> None:
 
 def test_two_parts_that_decide_together_are_both_shown() -> None:
     """Label 1: a red and a green node, apart; one of them alone is label 0."""
-    schema = Schema(node=(Feature("colour", "nominal", {0.0: "grey", 1.0: "red", 2.0: "green"}),))
+    schema = Schema(node=(Feature("color", "nominal", {0.0: "grey", 1.0: "red", 2.0: "green"}),))
     rng = np.random.default_rng(0)
     graphs, labels = [], []
     for i in range(160):
-        colours = np.zeros((12, 1))
+        colors = np.zeros((12, 1))
         red, green = i % 2 == 0, i // 2 % 2 == 0
-        colours[rng.integers(0, 4), 0] = 1.0 if red else 0.0
-        colours[rng.integers(8, 12), 0] = 2.0 if green else 0.0
-        graphs.append(Graph(colours, [[j, j + 1] for j in range(11)], schema=schema))
+        colors[rng.integers(0, 4), 0] = 1.0 if red else 0.0
+        colors[rng.integers(8, 12), 0] = 2.0 if green else 0.0
+        graphs.append(Graph(colors, [[j, j + 1] for j in range(11)], schema=schema))
         labels.append(int(red and green))
     data = GraphDataset(graphs, labels, schema)
     model = GDLNNClassifier(Neighborhoods(radius=0), verbose=False, structure=False).fit(data[:120])

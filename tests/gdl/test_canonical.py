@@ -99,11 +99,11 @@ def test_both_orientations_of_an_undirected_edge_are_one_edge() -> None:
     assert implied.canonical() == Program.parse("node a node b edge (a, b) <[1, 3]>").canonical()
 
 
-def from_networkx(graph: nx.Graph, colours: int = 1) -> Program:
+def from_networkx(graph: nx.Graph, colors: int = 1) -> Program:
     graph = nx.convert_node_labels_to_integers(graph)
-    intervals = [(float(i % colours), math.inf) for i in range(len(graph))]
+    intervals = [(float(i % colors), math.inf) for i in range(len(graph))]
     return Program(
-        [(f"x{i}", [intervals[i]] if colours > 1 else None) for i in graph],
+        [(f"x{i}", [intervals[i]] if colors > 1 else None) for i in graph],
         [(f"x{u}", f"x{v}", None) for u, v in graph.edges],
     )
 
@@ -142,8 +142,8 @@ SHAPES = {
 def test_large_and_symmetric_programs(name: str) -> None:
     graph = SHAPES[name]()
     rng = np.random.default_rng(0)
-    for colours in (1, 2):
-        program = from_networkx(graph, colours)
+    for colors in (1, 2):
+        program = from_networkx(graph, colors)
         other = shuffled(rng, program, directed=False)
         assert other.canonical() == program.canonical()
 

@@ -81,7 +81,7 @@ def found_in(program: Program) -> list[tuple[Group, tuple[int, ...]]]:
 
 
 @pytest.mark.parametrize(("name", "smiles"), MOLECULES.items())
-def test_groups_are_recognised(name: str, smiles: str) -> None:
+def test_groups_are_recognized(name: str, smiles: str) -> None:
     program = whole(smiles)
     assert name in {group.name for group, _ in found_in(program)}
     assert name in program.describe(MOLECULE_SCHEMA)

@@ -53,15 +53,15 @@ def test_other_sizes_and_wrong_ones() -> None:
 
 
 def test_a_split_without_what_it_needs_is_refused() -> None:
-    unlabelled = GraphDataset([Graph([[1.0]], [])] * 3)
+    unlabeled = GraphDataset([Graph([[1.0]], [])] * 3)
     with pytest.raises(GraphError, match="needs labels"):
-        unlabelled.split("stratified")
+        unlabeled.split("stratified")
     with pytest.raises(GraphError, match="needs SMILES"):
-        unlabelled.split("scaffold")
+        unlabeled.split("scaffold")
     with pytest.raises(
         GraphError, match="expected one of auto, paper, random, stratified, scaffold, got 'temporal'"
     ):
-        unlabelled.split("temporal")
+        unlabeled.split("temporal")
 
 
 def test_auto_is_the_published_split_or_a_stratified_one() -> None:
@@ -71,8 +71,8 @@ def test_auto_is_the_published_split_or_a_stratified_one() -> None:
         for part, same in zip(dataset.split(kind, random_state=3), expected, strict=True):
             assert part.indices.tolist() == same.indices.tolist()
             assert part.split_source == f"{as_kind}, seed 3"
-    unlabelled = GraphDataset(dataset.graphs)
-    assert unlabelled.split("auto").test.split_source == "random, seed 0"
+    unlabeled = GraphDataset(dataset.graphs)
+    assert unlabeled.split("auto").test.split_source == "random, seed 0"
     rows = {"train": np.arange(4, 20), "val": np.arange(2), "test": np.arange(2, 4)}
     dataset.published_splits = rows
     for split in (dataset.split(random_state=3), dataset.split("auto"), dataset.split("paper")):
@@ -105,7 +105,7 @@ def test_scaffolds_stay_together() -> None:
 
 
 def test_a_scaffold_split_keeps_rdkit_quiet(capfd: pytest.CaptureFixture[str]) -> None:
-    # RDKit warns about a hydrogen without neighbours and about invalid SMILES.
+    # RDKit warns about a hydrogen without neighbors and about invalid SMILES.
     split = make(4, smiles=["[H+].[Cl-]", "[H].c1ccccc1", "CCO", "C1CC1"]).split("scaffold")
     assert sum(len(part) for part in split) == 4
     with pytest.raises(DatasetError, match=r"row 1: expected a SMILES, got 'C1CC'"):
@@ -157,17 +157,17 @@ def with_twins(n: int = 200, *, smiles: list[str] | None = None) -> GraphDataset
     return GraphDataset(graphs, np.arange(n) // 2 % 2, name="twins", smiles=smiles)
 
 
-@pytest.mark.parametrize(("kind", "labelled"), [("auto", True), ("auto", False), ("stratified", True)])
-def test_twins_stay_together(kind: str, labelled: bool, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(("kind", "labeled"), [("auto", True), ("auto", False), ("stratified", True)])
+def test_twins_stay_together(kind: str, labeled: bool, caplog: pytest.LogCaptureFixture) -> None:
     dataset = with_twins()
-    if not labelled:
+    if not labeled:
         dataset = GraphDataset(dataset.graphs)
     for seed in range(3):
         split = dataset.split(kind, random_state=seed)
         assert not dataset.duplicates().across(*split)
         assert sorted(np.concatenate([part.indices for part in split])) == list(range(200))
         assert [abs(len(part) - size) <= 2 for part, size in zip(split, (160, 20, 20), strict=True)]
-        if labelled:
+        if labeled:
             assert abs(classes(split.test).mean() - 0.5) < 0.15
     assert dataset.duplicates().across(*dataset.split("random"))
     assert "split 'random' leaks" in caplog.text

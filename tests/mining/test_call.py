@@ -153,7 +153,7 @@ def test_ignored_features_are_left_open_and_the_matches_are_those_of_the_data_as
     assert np.array_equal(match(found.programs, data), found.supports.toarray())
     assert all(found.programs[i] == found.programs[i].canonical() for i in range(len(found)))
     assert found.info.fingerprint == mine(data, verbose=False).info.fingerprint
-    with pytest.raises(MiningError, match=r"ignore: expected features out of kind, noise, .*, got 'colour'"):
-        mine(data, ignore=("colour",), verbose=False)
+    with pytest.raises(MiningError, match=r"ignore: expected features out of kind, noise, .*, got 'color'"):
+        mine(data, ignore=("color",), verbose=False)
     with pytest.raises(MiningError, match="ignore: needs a dataset with a schema"):
         mine(GraphDataset([Graph([[1.0]], []), Graph([[2.0]], [])], [0, 1]), ignore=("noise",))

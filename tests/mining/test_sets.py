@@ -98,8 +98,8 @@ def test_isomorphic_targets_of_one_label_are_mined_once() -> None:
     twins = GraphDataset([*TREES.graphs, *again], np.tile(np.asarray(TREES.y), 2))
     found = mine(twins)
     assert found.stats["tasks"] == 40
-    relabelled = GraphDataset(twins.graphs, [*np.asarray(TREES.y), *(["other"] * 40)])
-    assert mine(relabelled).stats["tasks"] == 80
+    relabeled = GraphDataset(twins.graphs, [*np.asarray(TREES.y), *(["other"] * 40)])
+    assert mine(relabeled).stats["tasks"] == 80
 
 
 def made(scores: list[tuple[str, float, int]]) -> ProgramSet:

@@ -213,24 +213,24 @@ def test_pooled_features_are_for_heads_that_can_use_them(head: str, expected: bo
         quick(pooled="yes").fit(graphs, y)
 
 
-def labelled_graphs() -> GraphDataset:
-    """Rings and paths of nodes of two colours; only the ring feature tells the classes apart."""
-    schema = Schema(node=(Feature("colour", "nominal", {0.0: "red", 1.0: "blue"}),))
+def labeled_graphs() -> GraphDataset:
+    """Rings and paths of nodes of two colors; only the ring feature tells the classes apart."""
+    schema = Schema(node=(Feature("color", "nominal", {0.0: "red", 1.0: "blue"}),))
     graphs, labels = [], []
     for size in range(3, 13):
         path = [[i, i + 1] for i in range(size - 1)]
         for edges, label in ((path, 0), ([*path, [0, size - 1]], 1)):
-            colours = [[float(i % 2)] for i in range(size)]
-            graphs.append(Graph(colours, edges, schema=schema))
+            colors = [[float(i % 2)] for i in range(size)]
+            graphs.append(Graph(colors, edges, schema=schema))
             labels.append(label)
     return GraphDataset(graphs, labels, schema)
 
 
 def test_structure_joins_where_nodes_carry_labels_only(tmp_path: Path) -> None:
-    data = labelled_graphs()
+    data = labeled_graphs()
     model = quick().fit(data)
     assert model.schema_ is not None
-    assert [f.name for f in model.schema_.node] == ["colour", "degree", "ring"]
+    assert [f.name for f in model.schema_.node] == ["color", "degree", "ring"]
     assert any("ring = yes" in item.program.to_text(model.schema_) for item in model.programs_)
     # Columns are computed for graphs that lack them, and those that are there are taken as they are.
     np.testing.assert_array_equal(model.predict_proba(data), model.predict_proba(data.with_structure()))
@@ -247,7 +247,7 @@ def test_structure_joins_where_nodes_carry_labels_only(tmp_path: Path) -> None:
 
 
 def test_structure_stays_out_of_measured_features_and_of_the_paper() -> None:
-    data = labelled_graphs()
+    data = labeled_graphs()
     measured = Schema(node=(Feature("size", "numeric"),))
     sizes = GraphDataset([Graph(g.node_features, g.edges) for g in data.graphs], data.y, measured)
     model = quick().fit(sizes)
@@ -258,25 +258,25 @@ def test_structure_stays_out_of_measured_features_and_of_the_paper() -> None:
 
 
 def test_a_value_that_training_never_had_is_reported_once(caplog: pytest.LogCaptureFixture) -> None:
-    model = quick().fit(labelled_graphs())
+    model = quick().fit(labeled_graphs())
     green = Graph([[2.0], [0.0]], [[0, 1]])
     with caplog.at_level("WARNING"):
         model.predict([green])
         model.predict([green, green])
     said = [record.getMessage() for record in caplog.records if "no training graph" in record.getMessage()]
-    assert said == ["node feature 'colour': no training graph has 2; no condition on it matches there"]
+    assert said == ["node feature 'color': no training graph has 2; no condition on it matches there"]
 
 
 def test_a_schema_that_contradicts_the_training_graphs_is_refused() -> None:
-    model = quick().fit(labelled_graphs())
+    model = quick().fit(labeled_graphs())
     for feature, expected in (
         (
             Feature("shade", "nominal"),
-            "expected the node features of training, colour, degree, ring, got shade",
+            "expected the node features of training, color, degree, ring, got shade",
         ),
         (
-            Feature("colour", "nominal", {0.0: "blue"}),
-            "'colour': expected the value 0 to be called 'red', as in training, got 'blue'",
+            Feature("color", "nominal", {0.0: "blue"}),
+            "'color': expected the value 0 to be called 'red', as in training, got 'blue'",
         ),
     ):
         graph = Graph([[0.0], [1.0]], [[0, 1]], schema=Schema(node=(feature,)))

@@ -29,7 +29,7 @@ def model(data: GraphDataset) -> GDLNNClassifier:
 
 
 def surroundings(graph: Graph) -> list[Any]:
-    """Return node, edges and neighbours of every node, in the slow and obvious way."""
+    """Return node, edges and neighbors of every node, in the slow and obvious way."""
     nodes, edges = graph.node_features.tolist(), graph.edge_features.tolist()
     found = []
     for node, own in enumerate(nodes):

@@ -1,4 +1,4 @@
-"""Random labelled datasets to mine, of graphs that resemble each other, so that programs match several."""
+"""Random labeled datasets to mine, of graphs that resemble each other, so that programs match several."""
 
 import itertools
 from dataclasses import dataclass
@@ -118,7 +118,7 @@ def relative(rng: Rng, graph: Graph, shape: Shape) -> Graph:
 
 
 def random_trees(n: int, seed: int = 0, nodes: int = 14) -> GraphDataset:
-    """Return labelled graphs that take the miner a moment: trees with a few rings, like small molecules.
+    """Return labeled graphs that take the miner a moment: trees with a few rings, like small molecules.
 
     Graphs with label "ring" have a ring of six with one value set; the others are trees.
     """

@@ -76,7 +76,7 @@ def test_every_explainer_leaves_cells_that_are_not_repeated(filled: Path) -> Non
             assert all(0 <= len(point["nodes"]) <= graph["n_nodes"] for point in graph["points"])
             assert 0 <= graph["points"][0]["truth"]["jaccard_at_size"] <= 1
         # Of a sweep over nodes only what is shown has programs.
-        several = EXPLAINERS[cell["method"]].way != "scores"
+        several = EXPLAINERS[cell["method"]].kind != "scores"
         points = [p for graph in cell["graphs"] for p in graph["points"] if several or p["setting"] == SHOWN]
         contributes = EXPLAINERS[cell["method"]].technique == "contribution"
         assert all(("n_supporting" in point) == contributes for point in points)
@@ -143,7 +143,7 @@ def test_sparsity_at_equal_fidelity() -> None:
     assert explain.sparsity_at(ours, 0.1) == pytest.approx(0.5)
     assert explain.sparsity_at(ours, 0.2) == pytest.approx(0.7)
     assert explain.sparsity_at(ours, 5) == pytest.approx(0.9)
-    # Settings that are no neighbours are not mixed; the whole graph is the end of the curve.
+    # Settings that are no neighbors are not mixed; the whole graph is the end of the curve.
     assert explain.sparsity_at(curve((0.9, 0.2), (0.5, 1.0)), 0.1) == pytest.approx(0.05)
     behind = curve((0.4, 0.3), (0.1, 0.0))
     words = explain.verdict({("D", "gdlnn"): ours, ("D", "subgraphx"): behind}, "gdlnn", False)

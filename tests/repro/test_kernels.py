@@ -78,7 +78,7 @@ def test_kernels_tell_motifs_apart_and_can_be_fitted_again(model: WLClassifier) 
     assert model.predict_proba([]).shape == (0, 2)
 
 
-def test_edges_have_a_say_in_colours() -> None:
+def test_edges_have_a_say_in_colors() -> None:
     def ring(bonds: list[int]) -> Graph:
         return Graph(np.zeros((4, 1)), [(i, (i + 1) % 4) for i in range(4)], [[float(b)] for b in bonds])
 

@@ -71,7 +71,7 @@ def test_the_label_that_is_wrong_most_often_is_held_back() -> None:
     mined = programs((0, 0.85, "1, 5"), (1, 0.9, "2, 5"), (2, 0.99, "4, 5"))
     val = ([single(2), single(3), single(3), single(4)], np.array([0, 0, 0, 2]))
     model = classifier(0.1).fit(TRAIN, LABELS, validation=val, programs=mined)
-    assert (model.penalised_label_, model.factor_, model.threshold_) == (1, 0.9, 0)
+    assert (model.penalized_label_, model.factor_, model.threshold_) == (1, 0.9, 0)
     assert model.predict([single(3), single(4)]).tolist() == [0, 2]
 
 

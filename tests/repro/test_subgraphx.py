@@ -13,7 +13,7 @@ from gdlnn import Graph, GraphDataset, make_ba_2motifs
 from repro.baselines.gnn import GINClassifier, GNNClassifier
 from repro.baselines.node_explainers import CoalitionValues
 from repro.baselines.subgraphx import (
-    Neighbours,
+    Neighbors,
     ShapleySampler,
     SubgraphTree,
     SubgraphX,
@@ -82,7 +82,7 @@ def test_sampled_shapley_values_are_those_of_all_orders(
     part: list[int], n_hops: int, players: list[int]
 ) -> None:
     game: Any = Game()
-    sampler = ShapleySampler(game, Neighbours.of(path_graph()), n_hops, 40_000, np.random.default_rng(0))
+    sampler = ShapleySampler(game, Neighbors.of(path_graph()), n_hops, 40_000, np.random.default_rng(0))
     assert sampler([part_of(part)])[0] == pytest.approx(brute_force(game, part, players), abs=0.05)
 
 
@@ -91,17 +91,17 @@ def test_the_tree_finds_the_best_part_of_every_size() -> None:
     worth = dict.fromkeys(range(1 << 7), 0.0)
     rng = np.random.default_rng(1)
     worth = {part: float(rng.random()) for part in worth}
-    neighbours = Neighbours.of(path_graph())
-    tree = SubgraphTree(neighbours, lambda parts: np.array([worth[p] for p in parts]), 7, 1, 5.0, range(7))
+    neighbors = Neighbors.of(path_graph())
+    tree = SubgraphTree(neighbors, lambda parts: np.array([worth[p] for p in parts]), 7, 1, 5.0, range(7))
     for _ in range(3000):
         tree.rollout()
-    connected = [p for p in worth if p and neighbours.largest_component(p) == p]
+    connected = [p for p in worth if p and neighbors.largest_component(p) == p]
     # Whatever can be cut from the whole leaving the larger part connected is met.
     for size in range(2, 8):
         met = max(v for p, v in tree.rewards.items() if p.bit_count() == size)
         best = max(worth[p] for p in connected if p.bit_count() == size)
         assert met == best
-    assert all(neighbours.largest_component(part) == part for part in tree.rewards)
+    assert all(neighbors.largest_component(part) == part for part in tree.rewards)
 
 
 def test_masked_nodes_have_features_of_zero_and_nothing_is_asked_twice(
@@ -146,7 +146,7 @@ def test_one_search_serves_all_sizes_and_the_seed_decides(gin: GNNClassifier, pa
         best = search.best(size)
         assert len(best.nodes) <= size
         assert best.nodes == explainer.explain(graph, size).nodes
-        assert Neighbours.of(graph).largest_component(part_of(best.nodes)) == part_of(best.nodes)
+        assert Neighbors.of(graph).largest_component(part_of(best.nodes)) == part_of(best.nodes)
         scores.append(best.score)
     assert scores == sorted(scores)  # type: ignore[type-var]
     assert search.best(1).nodes  # smaller than anything that was met: the smallest there is

@@ -350,12 +350,12 @@ def test_molecules_are_read_as_in_training_and_structure_is_computed() -> None:
     assert salt[0]["probabilities"] == salt[1]["probabilities"]
     motifs = make_ba_2motifs(20, random_state=1)
     plain = [Graph(np.zeros((graph.n_nodes, 1)), graph.edges) for graph in motifs.graphs]
-    schema = Schema(node=(Feature("colour", "nominal"),))
+    schema = Schema(node=(Feature("color", "nominal"),))
     model = quick().fit(GraphDataset(plain, motifs.y, schema))
     assert model.programs_.info.n_node_features == 3
     asked = {"nodes": [[0.0]] * plain[0].n_nodes, "edges": plain[0].edges.tolist()}
     answers = Answers({"": model}, Limits())
-    assert [feature["name"] for feature in answers.describe()["expects"]["node_features"]] == ["colour"]
+    assert [feature["name"] for feature in answers.describe()["expects"]["node_features"]] == ["color"]
     (row,) = answers.predict(json.dumps({"graphs": [asked]}).encode())["rows"]
     assert row["error"] is None
     assert row["probabilities"] == model.predict_proba([plain[0]])[0].tolist()

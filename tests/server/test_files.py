@@ -154,12 +154,12 @@ def test_the_schema_of_a_file_is_checked_as_predict_checks_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = motifs_file(tmp_path)[1]
-    colours = Schema(node=(Feature("colour", "nominal", {0.0: "red", 1.0: "blue"}),))
+    colors = Schema(node=(Feature("color", "nominal", {0.0: "red", 1.0: "blue"}),))
     graphs = [Graph(np.ones((graph.n_nodes, 1)), graph.edges) for graph in data.graphs]
-    model = quick().fit(GraphDataset(graphs, data.y, colours))
-    model.save(tmp_path / "colours.gdlnn")
+    model = quick().fit(GraphDataset(graphs, data.y, colors))
+    model.save(tmp_path / "colors.gdlnn")
     others = {
-        "permuted": Schema(node=(Feature("colour", "nominal", {1.0: "red", 0.0: "blue"}),)),
+        "permuted": Schema(node=(Feature("color", "nominal", {1.0: "red", 0.0: "blue"}),)),
         "renamed": Schema(node=(Feature("size", "nominal", {0.0: "red", 1.0: "blue"}),)),
     }
     answers = Answers({"": model}, Limits())
@@ -169,7 +169,7 @@ def test_the_schema_of_a_file_is_checked_as_predict_checks_it(
         other.save(path)
         with pytest.raises(ModelError) as refused:
             answers.predict_file(path.read_bytes(), kind="jsonl", smiles=None, id=None, encoding="utf-8")
-        words = [str(tmp_path / "colours.gdlnn"), str(path), "-o", str(tmp_path / "out.csv")]
+        words = [str(tmp_path / "colors.gdlnn"), str(path), "-o", str(tmp_path / "out.csv")]
         with pytest.raises(SystemExit) as ended:
             main(["predict", *words, "-q"])
         assert ended.value.code == 2

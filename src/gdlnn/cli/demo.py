@@ -37,7 +37,7 @@ def demo(
     say = opt.timed_messages(quiet, err=False)
     data = resolve_dataset(dataset)
     if data.y is None:
-        raise ModelError(f"{dataset}: expected labelled graphs, got graphs without labels")
+        raise ModelError(f"{dataset}: expected labeled graphs, got graphs without labels")
     say(f"{data.name or dataset}: {len(data)} graphs of {_classes(data)}")
     train, _, test = data.split(sizes=(0.9, 0.0, 0.1))
     say(f"Split: {len(train)} for training, {len(test)} held out")

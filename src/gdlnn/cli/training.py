@@ -93,7 +93,7 @@ def labeled_tables(
     of_labels: Mapping[str, Any],
     reading: Mapping[str, Any],
 ) -> dict[str, LabeledTable]:
-    """Return the labelled rows for each label column; molecules are read once."""
+    """Return the labeled rows for each label column; molecules are read once."""
     if len(labels) < 2:
         label = labels[0] if labels else None
         data = resolve_dataset(dataset, label=label, columns=columns, min_classes=2, **of_labels, **reading)

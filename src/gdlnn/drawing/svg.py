@@ -102,7 +102,7 @@ class Picture:
         )
 
     def document(self, title: str) -> str:
-        """Return the picture as a file of its own, with the colours of both themes."""
+        """Return the picture as a file of its own, with the colors of both themes."""
         x, y, width, height = self._numbers()
         ground = f"<rect class='paper' x='{x}' y='{y}' width='{width}' height='{height}'/>"
         svg = self.svg(title)

@@ -128,8 +128,8 @@ def _list(explanation: Explanation) -> Picture:
         body.append(text(42, y + 12, f"P{card['number']}", "small"))
         body.append(text(104, y + 12, card["figure"], "small end"))
         side = "for" if card["weight"] > 0 else "against"
-        told = f"{side}: {card['words']} ({card['where'] or 'absent'})"
-        for words in wrapped(told, _LETTERS):
+        line = f"{side}: {card['words']} ({card['where'] or 'absent'})"
+        for words in wrapped(line, _LETTERS):
             body.append(text(112, y + 12, words, "small"))
             y += 14
         y += 3

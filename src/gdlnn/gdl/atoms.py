@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SINGLE, DOUBLE, TRIPLE, AROMATIC, OTHER = "-", "=", "#", ":", "other"
 TYPES = (OTHER, SINGLE, DOUBLE, TRIPLE, AROMATIC)
 KEYS = ("charge", "hydrogens", "degree", "connections", "aromatic", "ring")
-"""The properties of an atom that are ranges of whole numbers. Connections are neighbours and hydrogens."""
+"""The properties of an atom that are ranges of whole numbers. Connections are neighbors and hydrogens."""
 AROMATIC_ELEMENTS = frozenset({5, 6, 7, 8, 14, 15, 16, 33, 34, 52})
 _ORDERS = {OTHER: 0, SINGLE: 1, DOUBLE: 2, TRIPLE: 3, AROMATIC: 1}
 # Most bonds of an element, by its charge; other charges of these elements do not occur.
@@ -92,7 +92,7 @@ class Site(NamedTuple):
     Attributes
     ----------
     n, orders
-        Its neighbours, and the least that their bonds count for.
+        Its neighbors, and the least that their bonds count for.
     aromatic, maybe
         Whether some bond is aromatic, and how many may be.
     cycle

@@ -90,7 +90,7 @@ def _sort_key(intervals: Intervals | None) -> tuple[Interval, ...]:
 
 
 def _ranks(keys: Iterable[Hashable]) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
-    """Return the rank of each key among the distinct ones: a colour that does not depend on the order."""
+    """Return the rank of each key among the distinct ones: a color that does not depend on the order."""
     listed = list(keys)
     rank = {key: i for i, key in enumerate(sorted(set(listed)))}  # type: ignore[type-var]
     return np.array([rank[key] for key in listed], dtype=np.int32)

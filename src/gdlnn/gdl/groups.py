@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gdlnn.gdl.atoms import Pattern, Range
 
 _BOND_NAMES = {SINGLE: "SINGLE", DOUBLE: "DOUBLE", TRIPLE: "TRIPLE", AROMATIC: "AROMATIC"}
-_UNKNOWN = 9  # hydrogens, charge or further neighbours of an atom; no group of the table has so many
+_UNKNOWN = 9  # hydrogens, charge or further neighbors of an atom; no group of the table has so many
 MOST_PLACES = 10_000  # of one group in a program
 _PURPOSE = "naming groups of atoms"
 
@@ -75,7 +75,7 @@ def find_groups(pattern: Pattern) -> list[tuple[Group, tuple[int, ...]]]:
 def _certain_molecule(pattern: Pattern) -> Any:
     """Return a molecule in which a query finds only what all matches of the pattern have.
 
-    It has dummy atoms for neighbours outside the pattern. What is uncertain has a value that no query has.
+    It has dummy atoms for neighbors outside the pattern. What is uncertain has a value that no query has.
     """
     rdkit = chem(_PURPOSE)
     molecule = rdkit.RWMol()

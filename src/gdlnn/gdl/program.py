@@ -352,7 +352,7 @@ class Program:
         schema
             The names of the features and of their values.
         directed
-            Whether graphs are directed: successors, not neighbours. By default yes, unless a schema is given.
+            Whether graphs are directed: successors, not neighbors. By default yes, unless a schema is given.
         """
         from gdlnn.gdl.wording import describe
 

@@ -1,6 +1,6 @@
 """Convert programs over molecules to SMARTS.
 
-SMARTS can express element, neighbours, hydrogens, charge, hybridisation, aromaticity, rings and bonds. It
+SMARTS can express element, neighbors, hydrogens, charge, hybridisation, aromaticity, rings and bonds. It
 cannot express the winding of a stereo centre, radical electrons, the stereo of a bond or its conjugation; a
 program with such conditions has no equivalent SMARTS.
 Conditions that follow from others are left out, see `gdlnn.gdl.atoms`. Atoms with non-tetrahedral stereo
@@ -249,7 +249,7 @@ def _bond(types: frozenset[str], first: Ranges, second: Ranges, sure: bool) -> s
     possible = first["aromatic"][1] == second["aromatic"][1] == 1
     if types == {SINGLE, AROMATIC} or (types == {SINGLE} and not possible):
         return ""
-    # An aromatic atom with two neighbours has no other bonds than aromatic ones.
+    # An aromatic atom with two neighbors has no other bonds than aromatic ones.
     if types == {AROMATIC} and sure and min(first["degree"][1], second["degree"][1]) <= 2:
         return ""
     if types == frozenset(TYPES):

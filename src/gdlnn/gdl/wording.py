@@ -399,7 +399,7 @@ def _formula(atom: Atom, known: Ranges) -> str:
 
 
 def _expected_degree(pattern: Pattern, v: int) -> int:
-    """Return how many neighbours a formula implies: all bonds to atoms outside the pattern are single."""
+    """Return how many neighbors a formula implies: all bonds to atoms outside the pattern are single."""
     atom, known, site = pattern.atoms[v], pattern.closed(v), pattern.site(v)
     number, hydrogens = atom.element or 0, int(known["hydrogens"][0])
     if known["aromatic"][0] == 1:

@@ -125,7 +125,7 @@ def _ranks(matrix: FloatArray) -> npt.NDArray[np.int32]:
 def refined_colors(
     graphs: Sequence[Graph], rounds: int = ROUNDS, columns: Columns | None = None
 ) -> tuple[Hashes, IntArray]:
-    """Colour all nodes of all graphs at once, so that nodes an isomorphism could exchange have one color.
+    """Color all nodes of all graphs at once, so that nodes an isomorphism could exchange have one color.
 
     Parameters
     ----------

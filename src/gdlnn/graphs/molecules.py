@@ -179,13 +179,13 @@ class MoleculeReader:
     Parameters
     ----------
     features
-        "default": element, charge, hydrogens, degree (heavy neighbours), aromatic and ring of every atom, and
+        "default": element, charge, hydrogens, degree (heavy neighbors), aromatic and ring of every atom, and
         the type of every bond. None of them depends on how the molecule is written. "ogb": the nine and three
         features of the Open Graph Benchmark, as published with BBBP and BACE.
     fragments
         Salts and mixtures: "all" fragments become one graph, or only the "largest".
     standardize
-        "parent": RDKit's charge parent, that is the largest fragment, normalised and without charges where
+        "parent": RDKit's charge parent, that is the largest fragment, normalized and without charges where
         possible. "none": unchanged.
     """
 
@@ -243,8 +243,8 @@ def _largest(molecule: Any) -> Any:
 
 
 def _parent(molecule: Any) -> Any:
-    standardize = require("rdkit.Chem.MolStandardize.rdMolStandardize", "chem", "Standardising molecules")
-    with without_messages("Standardising molecules"):
+    standardize = require("rdkit.Chem.MolStandardize.rdMolStandardize", "chem", "Standardizing molecules")
+    with without_messages("Standardizing molecules"):
         try:
             return standardize.ChargeParent(molecule)
         except (RuntimeError, ValueError) as error:

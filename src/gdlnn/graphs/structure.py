@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _RING = Feature("ring", "nominal", {0.0: "no", 1.0: "yes"})
 UNDIRECTED = (Feature("degree", "ordinal"), _RING)
-"""Neighbours of a node, and whether it is on a cycle. A self-loop adds 1 to the degree and is not a ring."""
+"""Neighbors of a node, and whether it is on a cycle. A self-loop adds 1 to the degree and is not a ring."""
 DIRECTED = (Feature("out_degree", "ordinal"), Feature("in_degree", "ordinal"), _RING)
 """Edges that leave and enter a node, and whether it lies on a directed cycle."""
 

@@ -1,4 +1,4 @@
-"""Mining: find programs in labelled graphs, and collect, rank and compare them.
+"""Mining: find programs in labeled graphs, and collect, rank and compare them.
 
 The descent itself is in the core. This package lists and runs descents, writes checkpoints, and merges, ranks
 and saves programs.

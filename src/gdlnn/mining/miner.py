@@ -1,4 +1,4 @@
-"""mine(): from labelled graphs to programs, and the checkpoint that it resumes from.
+"""mine(): from labeled graphs to programs, and the checkpoint that it resumes from.
 
 The search itself is in the core.
 """
@@ -66,9 +66,9 @@ def mine(
     checkpoint: str | os.PathLike[str] | None = None,
     verbose: bool = True,
 ) -> ProgramSet:
-    """Mine programs from labelled graphs: one descent from every target, by the paper's Algorithm 3.
+    """Mine programs from labeled graphs: one descent from every target, by the paper's Algorithm 3.
 
-    A descent starts with the whole target as a program and takes the best one-step generalisation as long as
+    A descent starts with the whole target as a program and takes the best one-step generalization as long as
     the score, matched graphs of the target's label over all matched graphs plus ε, does not fall. The result
     depends only on the data, the settings and the seed, not on threads, speed, or whether a run was stopped
     and resumed.
@@ -78,7 +78,7 @@ def mine(
     dataset
         Graphs with labels.
     epsilon
-        ε of the score, or a percentage of the training graphs such as ``"1%"``. A larger ε favours programs
+        ε of the score, or a percentage of the training graphs such as ``"1%"``. A larger ε favors programs
         with more support.
     strategy
         "greedy" is the paper's search; "sequential" the cheaper one after PL4XGL.

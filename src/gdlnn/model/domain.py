@@ -60,7 +60,7 @@ class DomainAnswer(NamedTuple):
         Why it is not inside, in words; else empty.
     coverage
         Share of its nodes whose surroundings occur in a training graph: the node, its edges and its
-        neighbours. None if the graph has no nodes.
+        neighbors. None if the graph has no nodes.
     similarity
         Programs that match both it and the most similar training graph, over those that match either. None
         where the model has no programs.
@@ -224,7 +224,7 @@ class Domain:
     def _one(self) -> str:
         return f"training {'molecule' if self._is_molecule else 'graph'}"
 
-    # --- surroundings and neighbours ----------------------------------------------------------------------
+    # --- surroundings and neighbors ----------------------------------------------------------------------
 
     def _covered(self, graphs: Sequence[Graph]) -> FloatArray:
         """Return the share of the nodes of each graph whose surroundings a training graph has."""

@@ -96,9 +96,11 @@ def linear_contributions(
     if change.shape[1] == 2:
         odds = change[rows, wanted] - change[rows, 1 - wanted]
         before, after = softmax(start), softmax(start + change, axis=1)
-        moved = np.abs(odds) > 1e-9
+        differs = np.abs(odds) > 1e-9
         slope = np.where(
-            moved, (after[rows, wanted] - before[wanted]) / np.where(moved, odds, 1.0), before[0] * before[1]
+            differs,
+            (after[rows, wanted] - before[wanted]) / np.where(differs, odds, 1.0),
+            before[0] * before[1],
         )
         gradient[rows, wanted], gradient[rows, 1 - wanted] = slope, -slope
         return np.asarray(steps * (gradient @ coef))
@@ -159,11 +161,11 @@ def standardization(X: Any) -> tuple[FloatArray, FloatArray]:
 
 def standardized(X: csr_array, mean: FloatArray, scale: FloatArray) -> csr_array:
     """Return standardized features; those of programs, which are zeros and ones, stay sparse."""
-    moved = np.flatnonzero((mean != 0) | (scale != 1))
-    if not len(moved):
+    numeric = np.flatnonzero((mean != 0) | (scale != 1))
+    if not len(numeric):
         return csr_array(X, copy=True)
     columns = X.tocsc()
-    numbers = csr_array((columns[:, moved].toarray() - mean[moved]) / scale[moved])
-    others = np.setdiff1d(np.arange(X.shape[1]), moved)
-    order = np.argsort(np.concatenate([others, moved]))
+    numbers = csr_array((columns[:, numeric].toarray() - mean[numeric]) / scale[numeric])
+    others = np.setdiff1d(np.arange(X.shape[1]), numeric)
+    order = np.argsort(np.concatenate([others, numeric]))
     return csr_array(hstack([columns[:, others], numbers]).tocsc()[:, order])

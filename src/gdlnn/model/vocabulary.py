@@ -59,7 +59,7 @@ class Mined(BaseEstimator):
     Parameters
     ----------
     epsilon
-        ε of the score, or a percentage of the training graphs such as ``"1%"``. A larger ε favours programs
+        ε of the score, or a percentage of the training graphs such as ``"1%"``. A larger ε favors programs
         with more support.
     k
         How many programs to keep: a number, a fraction of the training graphs, or None for all.
