@@ -262,12 +262,6 @@ def on_cycles(edges: Sequence[tuple[int, int]]) -> frozenset[int]:
     return frozenset(v for edge in graph.edges if frozenset(edge) not in bridges for v in edge)
 
 
-def is_exact(atom: Atom, known: Ranges) -> bool:
-    """Whether element, charge, hydrogens, neighbors and aromaticity of an atom are all known."""
-    keys = ("charge", "hydrogens", "degree", "aromatic")
-    return bool(atom.element) and all(known[key][0] == known[key][1] for key in keys)
-
-
 # --- reading programs -------------------------------------------------------------------------------------
 
 
