@@ -194,10 +194,8 @@ def usable_rows(
     """
     X = listed(X)
     labels = np.asarray(X.y if y is None and isinstance(X, GraphDataset) else y, dtype=object)
-    if (
-        is_alone(X) or not hasattr(X, "__len__") or labels.shape != (len(X),)
-    ):  # `as_labeled` says what is wrong
-        return X, y, weights
+    if is_alone(X) or not hasattr(X, "__len__") or labels.shape != (len(X),):
+        return X, y, weights  # `as_labeled` says what is wrong
     no_label = {i for i, label in enumerate(labels) if is_missing(label)}
     reasons = unreadable(X, Conversion(), on_error)
     if no_label and on_error == "raise":  # later, items would be counted without these rows
@@ -220,8 +218,7 @@ def usable_rows(
         found = found.astype(np.int64)
     if isinstance(X, GraphDataset):
         return X.take(kept).with_y(found), None, shares
-    items = list(X)
-    return [items[i] for i in kept], found, shares
+    return [item for i, item in enumerate(X) if i not in bad and i not in no_label], found, shares
 
 
 def listed(X: GraphsLike) -> GraphsLike:
