@@ -15,6 +15,7 @@ from rdkit import Chem
 
 from gdlnn import Feature, Graph, GraphDataset, Program, ProgramSet, Schema, mine
 from gdlnn.drawing import Marks, draw_graph, draw_program, layout
+from gdlnn.drawing.graph_picture import _edge_values
 from gdlnn.drawing.layers import contour
 from gdlnn.drawing.svg import palettes
 from gdlnn.errors import MiningError
@@ -100,6 +101,9 @@ def test_graphs_of_every_kind_can_be_drawn() -> None:
     program = Program.parse("node x <[1, 1]> node y edge (x, y)")
     svg = draw_explanation(explanation_of(loop, program))
     assert "class='a arrow'" in svg
+    wire, places = Graph(np.zeros((2, 0)), [(0, 1)], [[900.25]]), np.array([[0.0, 0.0], [50.0, 0.0]])
+    _, ((_, top, _, bottom),) = _edge_values(wire, places, [0], [(x - 20, -11, x + 20, 11) for x in (0, 50)])
+    assert bottom <= -11 or top >= 11  # beside its nodes, not on them
     plain = Graph(np.zeros((3, 0)), [(0, 1), (1, 2)])
     big = Graph(np.zeros((450, 0)), [(i, i + 1) for i in range(449)])
     dense = Graph(np.zeros((90, 0)), [(i, j) for i in range(90) for j in range(i)])

@@ -250,9 +250,8 @@ def test_contributions_are_computed_once(make: Any, monkeypatch: pytest.MonkeyPa
     whole = Counter((row.tobytes(), i) for row in model.represent(test).features for i in range(n_asked))
     assert {key: asked[key] for key in whole} == whole  # counterfactuals ask about parts of graphs
     for card, own in zip(report["graphs"], model.explain(test.graphs, n_reasons=4), strict=True):
-        assert [place["weight"] for place in card["programs"]] == pytest.approx(
-            [reason.weight for reason in own.listed]
-        )
+        weights = [place["weight"] for place in card["programs"]]
+        assert weights == pytest.approx([reason.weight for reason in own.listed])
 
 
 def test_what_cannot_be_reported_on(fitted: tuple[GDLNNClassifier, GraphDataset]) -> None:

@@ -33,7 +33,7 @@ _LONGEST = 14  # letters of a name that is written into a node; a longer one is 
 _MOST_VALUES = 8  # edges whose values are written
 _MOST_NAMED = 80  # nodes; of more, names are tooltips
 _ALONG, _ASIDE = (0.55, 0.62, 0.48, 0.7, 0.4), (0.0, 14.0, -14.0, 22.0, -22.0)  # tried for values of edges
-_ROOM = (620.0, 420.0)  # a drawing gets no larger than this if its nodes then still lie apart
+_ROOM = (440.0, 380.0)  # a drawing gets no larger than this if its nodes then still lie apart
 
 
 def draw_graph(graph: Graph, marks: Marks = NOTHING, smiles: str | None = None) -> Picture:

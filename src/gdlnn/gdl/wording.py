@@ -319,7 +319,7 @@ def _conditions_words(conditions: Iterable[tuple[Feature, Interval]]) -> list[st
 def condition_words(interval: Interval, feature: Feature) -> str:
     """Return the words for one feature, or nothing if every known value is allowed."""
     # The mean of two values is not always a short number.
-    interval = Interval(*(float(f"{bound:.12g}") for bound in without_empty_bound(interval, feature)))
+    interval = Interval(*(float(f"{bound:.9g}") for bound in without_empty_bound(interval, feature)))
     inside = [name for value, name in sorted(feature.values.items()) if value in interval]
     outside = [name for value, name in sorted(feature.values.items()) if value not in interval]
     if interval == ANY or (feature.kind == "nominal" and inside and not outside):
