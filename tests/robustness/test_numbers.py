@@ -156,7 +156,7 @@ def _with_weights(path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_weights_are_finite(tmp_path: Path, value: float) -> None:
-    for name in ("members.0.layers.0.weight", "members.0.layers.0.bias", "mean", "scale"):
+    for name in ("layers.0.weight", "layers.0.bias", "mean", "scale"):
 
         def change(tensors: dict[str, Any], name: str = name) -> None:
             tensors[name].reshape(-1)[-1] = value
