@@ -92,6 +92,18 @@ def test_spellings_of_molecules_and_steroids(data_dir: Path, n_molecules: int) -
     assert_same_answers(model, groups)
 
 
+def test_nodes_that_are_alike_have_equal_scores() -> None:
+    def star(n_leaves: int) -> Graph:
+        return Graph(np.ones((n_leaves + 1, 1)), [[0, leaf] for leaf in range(1, n_leaves + 1)])
+
+    path = Graph(np.ones((5, 1)), [[0, 1], [1, 2], [2, 3], [3, 4]])
+    model = GDLNNClassifier(head=MixtureHead(10), structure=False, verbose=False)
+    model.fit([star(4), path] * 20, [1, 0] * 20)
+    scores = model.explain(star(8)).node_scores  # four of eight leaves: seventy places of one program
+    assert scores[0] > 0
+    assert len(set(scores[1:].tolist())) == 1
+
+
 def test_models_of_published_features_leave_out_what_depends_on_the_spelling(data_dir: Path) -> None:
     data = load_dataset("BBBP", root=data_dir)
     model = quick(pooled=True).fit(data[:150])

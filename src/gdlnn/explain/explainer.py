@@ -23,7 +23,7 @@ from gdlnn.explain.explanation import (
     plain,
 )
 from gdlnn.explain.lime_shap import Context, KernelShap, Lime
-from gdlnn.explain.node_scores import extreme_nodes, score_nodes
+from gdlnn.explain.node_scores import MOST_PLACES, extreme_nodes, score_nodes
 from gdlnn.explain.places import connected_parts, find_places, induced_program, sorted_places
 from gdlnn.explain.subgraph import shrink
 from gdlnn.explain.words import what_it_contains
@@ -411,7 +411,7 @@ class Explainer:
         rows, columns = np.nonzero(np.where(representation.matches, attribution.weights, 0.0))
         encoded = as_graph_set(representation.graphs)
         plan = self.model.layer_.plan_for(encoded)
-        found = plan.witnesses(encoded, rows, columns, n_jobs=self.model.n_jobs)
+        found = plan.witnesses(encoded, rows, columns, MOST_PLACES, self.model.n_jobs)
         results = []
         start = np.searchsorted(rows, np.arange(len(representation) + 1))
         for row, graph in enumerate(representation.graphs):

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+MOST_PLACES = 240
+"""Places of a program in a graph among which its contribution is divided.
+
+Few molecules have more of one program; a part of the places would give equal atoms unequal scores.
+"""
 
 
 class Scored(NamedTuple):
