@@ -38,22 +38,16 @@ def failing() -> object:
 
 
 @pytest.mark.usefixtures("failing")
-@pytest.mark.parametrize("kind", ["ours", "os"])
-def test_bad_input_is_one_line_and_exit_code_2(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("kind", "code"), [("ours", 2), ("os", 2), ("memory", 1), ("cause", 1)])
+def test_a_failure_is_one_line_and_an_exit_code(
+    kind: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["fail", kind])
-    assert ended.value.code == 2
+    assert ended.value.code == code
+    reason = "what and where" if code == 2 else "out of memory; use fewer graphs, or fewer --jobs"
     shown = capsys.readouterr()
-    assert (shown.out, shown.err) == ("", "error: what and where\n")
-
-
-@pytest.mark.usefixtures("failing")
-@pytest.mark.parametrize("kind", ["memory", "cause"])
-def test_a_lack_of_memory_is_one_line_and_exit_code_1(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["fail", kind])
-    assert ended.value.code == 1
-    assert capsys.readouterr().err == "error: out of memory; use fewer graphs, or fewer --jobs\n"
+    assert (shown.out, shown.err) == ("", f"error: {reason}\n")
 
 
 def test_a_limit_on_memory_is_one_line_and_exit_code_1(tmp_path: Path) -> None:
