@@ -1,6 +1,10 @@
 """The command line: a file per command. What they share is in `options` and `app`."""
 
+import os
 from typing import Any
+
+# Commands gain nothing from threads of BLAS; under a memory limit it would wait for one that cannot start.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from gdlnn.cli import datasets, demo, explain, mine, predict, report, serve, train
 from gdlnn.cli.app import Command, app, main

@@ -212,9 +212,12 @@ def options(
 
 
 def _is_out_of_memory(error: BaseException | None) -> bool:
-    """Return whether an error comes from a lack of memory; libraries say so in different ways."""
+    """Return whether an error comes from a lack of memory; libraries say so in different ways.
+
+    A SystemError is that of a library which failed without a reason.
+    """
     while error is not None:
-        if isinstance(error, MemoryError) or any(words in str(error) for words in NO_MEMORY):
+        if isinstance(error, MemoryError | SystemError) or any(words in str(error) for words in NO_MEMORY):
             return True
         error = error.__cause__ or error.__context__
     return False
