@@ -49,7 +49,7 @@ def contributions_of(
 
     Pooled features start at their medians in training. The probability is that of the baseline plus all
     contributions: exactly for forests (Shapley values) and linear heads, whose gradients are integrated along
-    the straight path from the baseline to the graph, and within 1e-6 for perceptrons; what is left is known.
+    the straight path from the baseline to the graph, and within 1e-6 for a perceptron; what is left is known.
     For other heads they are Shapley values from `N_ORDERS` random orders.
     """
     features, n = np.ascontiguousarray(representation.features), len(model.programs_)

@@ -109,7 +109,7 @@ def _dense(X: Any) -> FloatArray:
 
 
 def _network() -> Any:
-    """Return the module with perceptrons, which needs torch."""
+    """Return the module with the perceptron, which needs torch."""
     require("torch", "torch", "A perceptron")
     return importlib.import_module("gdlnn.model.network")
 
