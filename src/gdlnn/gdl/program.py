@@ -81,14 +81,10 @@ def is_variable(name: object) -> bool:
     return isinstance(name, str) and _NAME.fullmatch(name) is not None and name not in KEYWORDS
 
 
-class _CheckedIntervals(tuple[Interval, ...]):
-    """Intervals that were checked: the programs of a file share vectors, and each is checked once."""
-
-
 def checked_intervals(intervals: Iterable[tuple[float, float]] | None, where: str) -> Intervals | None:
     """Check intervals and normalize them, so that a vector of open intervals becomes None."""
-    if intervals is None or type(intervals) is _CheckedIntervals:
-        return intervals
+    if intervals is None:
+        return None
     try:
         return _normalized(tuple(pair if type(pair) is Interval else tuple(pair) for pair in intervals))
     except ProgramError as error:
@@ -109,7 +105,7 @@ def _normalized(intervals: tuple[tuple[float, ...], ...]) -> Intervals | None:
         if math.isnan(low) or math.isnan(high) or low > high or low == math.inf or high == -math.inf:
             raise ProgramError(f"interval {number + 1}: expected [a, b] with a ≤ b, got [{low:g}, {high:g}]")
         checked.append(Interval(low, high))
-    return None if all(interval == ANY for interval in checked) else _CheckedIntervals(checked)
+    return None if all(interval == ANY for interval in checked) else tuple(checked)
 
 
 def _checked_nodes(nodes: Iterable[NodeDescription | tuple[str, Any]]) -> tuple[NodeDescription, ...]:

@@ -154,7 +154,7 @@ class TaskResult:
             value = getattr(found, name)
             if type(value) not in kinds or not 0 <= value <= most:  # NaN is neither
                 raise ValueError(f"{name}: expected a number from 0 to {most}, got {value!r:.40}")
-        parse_rows(found.support, n_graphs)
+        parse_rows([found.support], n_graphs)
         return found
 
 

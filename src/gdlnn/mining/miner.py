@@ -215,13 +215,13 @@ def _merged(
     for number in sorted(results):
         code = int(codes[tasks[number].graph])
         groups.setdefault((code, results[number].program), []).append(results[number])
-    items, supports = [], []
-    for (code, program), found in groups.items():
-        # Supports differ only if a search ran out of budget; the most certain one is kept.
-        best = min(found, key=lambda result: (result.unresolved, result.task))
-        supports.append(parse_rows(best.support, len(codes)))
-        certain = best.unresolved == 0
-        items.append(MinedProgram(program, labels[code], best.score, len(supports[-1]), certain))
+    # Supports differ only if a search ran out of budget; the most certain one is kept.
+    best = [min(found, key=lambda result: (result.unresolved, result.task)) for found in groups.values()]
+    supports = parse_rows([result.support for result in best], len(codes))
+    items = [
+        MinedProgram(program, labels[code], result.score, len(rows), result.unresolved == 0)
+        for (code, program), result, rows in zip(groups, best, supports, strict=True)
+    ]
     return items, supports
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from array import array
 from contextlib import contextmanager
+from functools import cache
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from gdlnn.errors import GraphError, MiningError
 from gdlnn.gdl.printer import vector_from_json, vector_to_json
-from gdlnn.gdl.program import Program, checked_intervals
+from gdlnn.gdl.program import EdgeDescription, NodeDescription, Program, checked_intervals
 from gdlnn.gdl.text import shortened
 from gdlnn.graphs import Schema
 from gdlnn.io import bounded
@@ -32,7 +33,7 @@ from gdlnn.mining.program_set import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gdlnn.gdl.program import Intervals
 
@@ -42,7 +43,7 @@ MAX_MATCHES = 1 << 28
 """Maximum number of matches in a file, over all programs and graphs: a range takes few bytes of text."""
 MAXIMA = {"n_graphs": 1_000_000_000, "n_node_features": 100_000, "n_edge_features": 100_000}
 """Maximum numbers that a file may declare."""
-_RUN = re.compile(r"([0-9]{1,10})(?:-([0-9]{1,10}))?(,(?=[0-9])|\Z)", re.ASCII)
+_RANGES = re.compile(r"(?:[0-9]{1,10}(?:-[1-9][0-9]{0,9})?(?:,(?=[0-9])|\Z))*+", re.ASCII)
 
 
 # --- writing ----------------------------------------------------------------------------------------------
@@ -118,18 +119,15 @@ def from_text(text: str, where: str) -> ProgramSet:
 
 def from_json(data: Any, where: str) -> ProgramSet:
     """Read what `to_json` gave; `where` names the data in errors."""
-    items, runs = [], []
+    items = []
     with _readable(where):
         info = _read_info(data["info"], data["schema"], where)
-        vectors = [checked_intervals(vector_from_json(vector, where), where) for vector in data["vectors"]]
-        for number, entries in enumerate(data["programs"], start=1):
-            with _readable(f"{where}: program {number}"):
-                runs.append(_runs(_entry(entries, "support", str), info.n_graphs))
-                n_matched = int(runs[-1][1].sum())
-                items.append(_read_item(entries, _read_program(entries, vectors), n_matched, info))
-        if sum(item.n_matched for item in items) > MAX_MATCHES:  # before any range is written out
-            raise ValueError(f"expected at most {MAX_MATCHES:,} matches of all programs, got more")
-    return ProgramSet(items, support_matrix([_rows(*run) for run in runs], info.n_graphs), info)
+        read, given = _ProgramReader(data["vectors"], info, where), data["programs"]
+        rows = parse_rows([_entry(entries, "support", str) for entries in given], info.n_graphs)
+        for number, entries in enumerate(given):
+            with _readable(f"{where}: program {number + 1}"):
+                items.append(_read_item(entries, read(entries), len(rows[number]), info))
+    return ProgramSet(items, support_matrix(rows, info.n_graphs), info)
 
 
 @contextmanager
@@ -183,22 +181,41 @@ def _label_counts(pairs: Any, n_graphs: int) -> tuple[tuple[Any, int], ...]:
     return tuple(counts.items())
 
 
-def _read_program(entries: Mapping[str, Any], vectors: list[Intervals | None]) -> Program:
-    if "gdl" in entries:
-        return Program.parse(_entry(entries, "gdl", str))
-    names, ends = entries["variables"], entries["ends"]
-    nodes = zip(names, [vectors[number] for number in entries["nodes"]], strict=True)
-    edges = zip(
-        [names[end] for end in ends[::2]],
-        [names[end] for end in ends[1::2]],
-        [vectors[number] for number in entries["edges"]],
-        strict=True,
-    )
-    return Program(nodes, edges)
+class _ProgramReader:
+    """Reads the programs of a file; a node or edge that several have is checked and made once."""
+
+    def __init__(self, vectors: Any, info: SetInfo, where: str) -> None:
+        self._vectors = [checked_intervals(vector_from_json(vector, where), where) for vector in vectors]
+        self._widths = info.n_node_features, info.n_edge_features
+        self._node, self._edge = cache(self._checked_node), cache(self._checked_edge)
+
+    def __call__(self, entries: Mapping[str, Any]) -> Program:
+        if "gdl" in entries:
+            program = Program.parse(_entry(entries, "gdl", str))
+            program.check_widths(*self._widths)
+            return program
+        names, ends = entries["variables"], entries["ends"]
+        sources, targets = [names[end] for end in ends[::2]], [names[end] for end in ends[1::2]]
+        if len(set(names)) < len(names) or len(set(zip(sources, targets, strict=True))) < len(sources):
+            raise ValueError("expected each variable and each edge once")
+        nodes = starmap(self._node, zip(names, entries["nodes"], strict=True))
+        edges = starmap(self._edge, zip(sources, targets, entries["edges"], strict=True))
+        return Program._trusted(tuple(nodes), tuple(edges))
+
+    def _checked_node(self, name: str, number: int) -> NodeDescription:
+        node = Program([(name, self._vectors[number])])
+        node.check_widths(*self._widths)
+        return node.nodes[0]
+
+    def _checked_edge(self, source: str, target: str, number: int) -> EdgeDescription:
+        edge = Program(
+            [(name, None) for name in {source: 0, target: 0}], [(source, target, self._vectors[number])]
+        )
+        edge.check_widths(*self._widths)
+        return edge.edges[0]
 
 
 def _read_item(entries: Mapping[str, Any], program: Program, n_matched: int, info: SetInfo) -> MinedProgram:
-    program.check_widths(info.n_node_features, info.n_edge_features)
     label, score, example = None, 0.0, None
     if "label" in entries or "score" in entries:  # programs found without labels have neither
         label = _entry(entries, "label", str, int, float, bool)
@@ -224,31 +241,31 @@ def format_rows(rows: npt.NDArray[np.integer[Any]]) -> str:
     return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
 
 
-def parse_rows(text: str, n_rows: int) -> IntArray:
-    """Read what `format_rows` wrote.
+def parse_rows(texts: Sequence[str], n_rows: int) -> list[IntArray]:
+    """Read several texts of `format_rows` together, which takes a fraction of the time.
 
     Raises
     ------
     ValueError
-        If the text is not a list of increasing rows below `n_rows`.
+        If a text is not a list of increasing rows below `n_rows`, or all have more than `MAX_MATCHES`.
     """
-    return _rows(*_runs(text, n_rows))
-
-
-def _runs(text: str, n_rows: int) -> tuple[IntArray, IntArray]:
-    """Return the first row and the length of each range."""
-    ends = array("q")
-    at, least = 0, 0
-    while at < len(text):
-        run = _RUN.match(text, at)
-        first, last = (int(run[1]), int(run[2] or run[1])) if run else (-1, -1)
-        if run is None or not least <= first <= last < n_rows:
-            got = text[at : at + 24]
-            raise ValueError(f"expected increasing rows from 0 to {n_rows - 1}, got {got!r}")
-        ends.extend((first, last))
-        least, at = last + 1, run.end()
-    return np.array(ends[::2]), np.array(ends[1::2]) - np.array(ends[::2]) + 1
-
-
-def _rows(firsts: IntArray, lengths: IntArray) -> IntArray:
-    return np.repeat(firsts - np.cumsum(lengths) + lengths, lengths) + np.arange(int(lengths.sum()))
+    expected = f"expected increasing rows from 0 to {n_rows - 1}, got"
+    for text in texts:
+        if not _RANGES.fullmatch(text):
+            raise ValueError(f"{expected} {text!r:.60}")
+    of_text = np.repeat(np.arange(len(texts)), [text.count(",") + 1 if text else 0 for text in texts])
+    # The end of a range reads as a negative number: "0-5,7" as 0, -5, 7.
+    numbers = np.fromstring(",".join(filter(None, texts)).replace("-", ",-"), dtype=np.int64, sep=",")
+    firsts = numbers[numbers >= 0]
+    lasts = firsts.copy()
+    lasts[np.cumsum(numbers >= 0)[numbers < 0] - 1] = -numbers[numbers < 0]
+    falls = np.zeros(len(firsts), dtype=bool)
+    falls[1:] = (firsts[1:] <= lasts[:-1]) & (of_text[1:] == of_text[:-1])
+    for wrong in np.flatnonzero(falls | (firsts > lasts) | (lasts >= n_rows)):
+        raise ValueError(f"{expected} {texts[of_text[wrong]]!r:.60}")
+    lengths = lasts - firsts + 1
+    if lengths.sum() > MAX_MATCHES:  # before any range is written out
+        raise ValueError(f"expected at most {MAX_MATCHES:,} matches of all programs, got more")
+    rows = np.repeat(lasts + 1 - np.cumsum(lengths), lengths) + np.arange(int(lengths.sum()))
+    ends = np.searchsorted(np.repeat(of_text, lengths), np.arange(1, len(texts)))
+    return np.split(rows, ends)[: len(texts)]
