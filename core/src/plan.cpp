@@ -3,6 +3,7 @@
 #include "gdlnn/plan.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -189,6 +190,7 @@ Plan::Plan(const std::vector<ProgramArrays> &programs, int n_node_features, int 
     nodes_.close();
     edges_.close();
     root_.assign(programs_.size(), 0);
+    find_kinds();
     find_needs();
     choose_roots();
     std::vector<std::int32_t> commonness(idx(nodes_.size()), 0);
@@ -214,46 +216,70 @@ ProgramArrays Plan::arrays(int p) const {
     return result;
 }
 
-// The pairs of conditions that the edges of each program join. Programs with equal pairs share
-// them.
+// The kinds of variables: by their own condition and those of their neighbours. Variables with
+// equal kinds share them.
+void Plan::find_kinds() {
+    for (int i = 0; i < nodes_.size(); ++i)
+        kinds_.push_back({i, 0, 0});
+    kind_ = node_condition_;
+    if (!parts_.screens)
+        return;
+    std::map<std::pair<std::int32_t, std::vector<Link>>, std::int32_t> numbers;
+    for (int p = 0; p < size(); ++p) {
+        const Entry &entry = programs_[idx(p)];
+        if (entry.large)
+            continue;
+        const auto first = node_start_[idx(p)];
+        const std::int32_t *condition = node_condition_.data() + first;
+        // Several edges to one neighbour count once where they ask the same.
+        std::vector<std::set<std::pair<Link, std::int64_t>>> links(idx(entry.n));
+        for (auto e = edge_start_[idx(p)]; e < edge_start_[idx(p + 1)]; ++e) {
+            const auto u = ends_[idx(2 * e)], v = ends_[idx(2 * e + 1)];
+            if (u == v)
+                continue;
+            const auto edge = edge_condition_[idx(e)];
+            links[idx(u)].insert({{edge, condition[v], 1, true}, v});
+            links[idx(v)].insert({{edge, condition[u], 1, !directed_}, u});
+        }
+        for (int x = 0; x < entry.n; ++x) {
+            std::vector<Link> counted;
+            Link last{-1, -1, 0, false};
+            for (const auto &[link, other] : links[idx(x)]) {
+                if (link == last) {
+                    ++counted.back().count;
+                } else {
+                    counted.push_back(link);
+                    last = link;
+                }
+            }
+            if (counted.empty())
+                continue;
+            const auto [at, fresh] = numbers.try_emplace({condition[x], counted},
+                                                         static_cast<std::int32_t>(kinds_.size()));
+            if (fresh) {
+                const auto start = static_cast<std::int32_t>(links_.size());
+                links_.insert(links_.end(), counted.begin(), counted.end());
+                kinds_.push_back({condition[x], start, static_cast<std::int32_t>(links_.size())});
+            }
+            kind_[idx(first + x)] = at->second;
+        }
+    }
+}
+
+// The kinds of nodes that each program needs.
 void Plan::find_needs() {
-    std::map<Pair, std::int32_t> numbers;
-    std::vector<std::int32_t> users;
-    std::vector<std::pair<Pair, std::pair<std::int64_t, std::int64_t>>> found;
+    std::vector<std::int32_t> users(kinds_.size(), 0);
     for (int p = 0; p < size(); ++p) {
         Entry &entry = programs_[idx(p)];
         entry.first_need = entry.last_need = static_cast<std::int32_t>(needs_.size());
         if (entry.large || !parts_.screens)
             continue;
-        found.clear();
-        const std::int32_t *condition = node_condition_.data() + node_start_[idx(p)];
-        for (auto e = edge_start_[idx(p)]; e < edge_start_[idx(p + 1)]; ++e) {
-            auto u = ends_[idx(2 * e)], v = ends_[idx(2 * e + 1)];
-            if (u == v)
-                continue;
-            Pair pair{condition[u], edge_condition_[idx(e)], condition[v]};
-            if (!directed_ && pair.source > pair.target)
-                std::swap(pair.source, pair.target);
-            if (!directed_ && u > v)
-                std::swap(u, v);
-            found.push_back({pair, {u, v}});
-        }
-        std::sort(found.begin(), found.end());
-        // In an undirected graph, edge (x, y) and edge (y, x) are met by one edge.
-        found.erase(std::unique(found.begin(), found.end()), found.end());
-        for (std::size_t i = 0; i < found.size(); ++i) {
-            if (i && found[i].first == found[i - 1].first) {
-                ++needs_.back().count;
-                continue;
-            }
-            const auto [at, fresh] =
-                numbers.try_emplace(found[i].first, static_cast<std::int32_t>(pairs_.size()));
-            if (fresh) {
-                pairs_.push_back(found[i].first);
-                users.push_back(0);
-            }
-            ++users[idx(at->second)];
-            needs_.push_back({at->second, 1});
+        std::map<std::int32_t, std::int32_t> counts;
+        for (auto x = node_start_[idx(p)]; x < node_start_[idx(p + 1)]; ++x)
+            ++counts[kind_[idx(x)]];
+        for (const auto &[kind, count] : counts) {
+            ++users[idx(kind)];
+            needs_.push_back({kind, count});
         }
         entry.last_need = static_cast<std::int32_t>(needs_.size());
     }
@@ -261,9 +287,9 @@ void Plan::find_needs() {
         // The rarest first: it is what rules a program out.
         std::stable_sort(
             needs_.begin() + entry.first_need, needs_.begin() + entry.last_need,
-            [&](const Need &a, const Need &b) { return users[idx(a.pair)] < users[idx(b.pair)]; });
+            [&](const Need &a, const Need &b) { return users[idx(a.kind)] < users[idx(b.kind)]; });
         if (entry.first_need < entry.last_need)
-            entry.key = needs_[idx(entry.first_need)].pair;
+            entry.key = needs_[idx(entry.first_need)].kind;
     }
 }
 
@@ -332,7 +358,7 @@ void Plan::choose_roots() {
             std::vector<std::int32_t> rank(order.size());
             for (std::size_t i = 0; i < order.size(); ++i)
                 rank[idx(order[i])] = static_cast<std::int32_t>(i);
-            std::vector<Pair> arcs;
+            std::vector<std::array<std::int32_t, 3>> arcs;
             for (std::size_t e = 0; e < edge_colours.size(); ++e) {
                 auto u = rank[idx(edges[2 * e])], v = rank[idx(edges[2 * e + 1])];
                 if (!directed_ && u > v)
@@ -425,7 +451,7 @@ void Plan::order_steps(int p, const std::vector<std::int32_t> &commonness) {
             }
         }
         Step step{};
-        step.condition = condition[best];
+        step.kind = kind_[idx(node_start_[idx(p)] + best)];
         step.first_check = static_cast<std::int32_t>(checks_.size());
         for (const auto &link : shape.links[idx(best)]) {
             ++back[idx(link.other)];
@@ -483,10 +509,10 @@ std::size_t Plan::bytes() const {
     const auto size_of = [](const auto &values) { return values.capacity() * sizeof(values[0]); };
     return nodes_.bytes() + edges_.bytes() + size_of(programs_) + size_of(steps_) +
            size_of(variable_) + size_of(checks_) + size_of(loops_) + size_of(needs_) +
-           size_of(pairs_) + size_of(roots_) + size_of(children_) + size_of(large_) +
-           size_of(node_lower_) + size_of(node_upper_) + size_of(edge_lower_) +
+           size_of(kinds_) + size_of(links_) + size_of(roots_) + size_of(children_) +
+           size_of(large_) + size_of(node_lower_) + size_of(node_upper_) + size_of(edge_lower_) +
            size_of(edge_upper_) + size_of(ends_) + size_of(node_start_) + size_of(edge_start_) +
-           size_of(node_condition_) + size_of(edge_condition_) + size_of(root_);
+           size_of(node_condition_) + size_of(edge_condition_) + size_of(kind_) + size_of(root_);
 }
 
 } // namespace gdlnn

@@ -69,7 +69,7 @@ class Scratch {
     bool fits(const GraphView &graph) const {
         const std::size_t words = idx(words_for(std::max(1, graph.n)));
         return idx(plan_.edge_conditions().size()) * idx(graph.n) * words <= kMaxAdjacencyWords &&
-               idx(plan_.node_conditions().size()) * words <= kMaxAdjacencyWords;
+               idx(plan_.n_kinds()) * words <= kMaxAdjacencyWords;
     }
 
     // Reads a graph, its nodes in the given order (null: as they are).
@@ -78,7 +78,10 @@ class Scratch {
         width_ = std::max(1, words_for(n_));
         const auto w = idx(width_);
         const ConditionTable &nodes = plan_.node_conditions(), &edges = plan_.edge_conditions();
-        mask_.assign(idx(nodes.size()) * w, 0);
+        mask_.resize(idx(plan_.n_kinds()) * w);
+        std::fill_n(mask_.begin(), idx(nodes.size()) * w, 0);
+        known_.assign(idx(plan_.n_kinds()), 0);
+        std::fill_n(known_.begin(), idx(nodes.size()), 1);
         place_.resize(idx(n_));
         for (int i = 0; i < n_; ++i) {
             const int v = order ? order[i] : i;
@@ -109,12 +112,19 @@ class Scratch {
                 set_bit(back + (idx(condition) * idx(n_) + idx(v)) * w, u);
             });
         }
-        counts_.assign(idx(plan_.n_pairs()), -1);
     }
 
     int n() const { return n_; }
     int width() const { return width_; }
-    const Word *mask(int condition) const { return mask_.data() + idx(condition) * idx(width_); }
+    // The nodes that are of a kind; worked out when first asked for.
+    const Word *mask(int kind) {
+        Word *kept = mask_.data() + idx(kind) * idx(width_);
+        if (!known_[idx(kind)]) {
+            known_[idx(kind)] = 1;
+            find(plan_.kind(kind), kept);
+        }
+        return kept;
+    }
     const Word *loops(int condition) const { return loop_.data() + idx(condition) * idx(width_); }
     // The nodes x with an edge from x to v (`towards`), or from v to x, that satisfies a condition.
     const Word *linked(int condition, int v, bool towards) const {
@@ -122,33 +132,34 @@ class Scratch {
         return table.data() + (idx(condition) * idx(n_) + idx(v)) * idx(width_);
     }
 
-    // An upper bound on the number of edges that join a pair of conditions; worked out when first
-    // asked for.
-    int count(int pair) {
-        auto &kept = counts_[idx(pair)];
-        if (kept < 0) {
-            const Plan::Pair &needed = plan_.pair(pair);
-            const Word *targets = mask(needed.target);
-            std::int32_t found = 0;
-            for_each_bit(mask(needed.source), width_, [&](int u) {
-                const Word *next = linked(needed.edge, u, false);
-                for (int i = 0; i < width_; ++i)
-                    found += std::popcount(next[i] & targets[i]);
-            });
-            kept = !plan_.directed() && needed.source == needed.target ? found / 2 : found;
-        }
-        return kept;
-    }
+    // The number of nodes that are of a kind.
+    int count(int kind) { return count_bits(mask(kind), width_); }
 
   private:
+    void find(const Plan::Kind &kind, Word *kept) {
+        copy_words(kept, mask(kind.condition), width_);
+        for (int l = kind.first_link; l < kind.last_link; ++l) {
+            const Plan::Link &link = plan_.link(l);
+            const Word *others = mask(link.node);
+            for_each_bit(kept, width_, [&](int v) {
+                const Word *next = linked(link.edge, v, !link.outward);
+                int found = 0;
+                for (int i = 0; i < width_; ++i)
+                    found += std::popcount(next[i] & others[i]);
+                if (found < link.count)
+                    clear_bit(kept, v);
+            });
+        }
+    }
+
     const Plan &plan_;
     int n_ = 0, width_ = 1;
     std::vector<Word> set_;
-    std::vector<Word> mask_; // per node condition the nodes that satisfy it
+    std::vector<Word> mask_;          // per kind its nodes
+    std::vector<std::uint8_t> known_; // per kind whether they are worked out
     std::vector<Word> out_, in_,
         loop_; // per edge condition and node the nodes it leads to, comes from
     std::vector<std::int32_t> place_;
-    std::vector<std::int32_t> counts_; // per pair, -1 where not asked yet
 };
 
 // Places the variables of one program in its fixed order: backtracking over sets of candidates.
@@ -213,7 +224,7 @@ template <int W> class Placement {
         const int w = width();
         const Plan::Step &step = plan_.step(entry.first_step + k);
         Word *candidates = candidates_.data() + idx(k) * idx(w);
-        const Word *allowed = graph_.mask(step.condition);
+        const Word *allowed = graph_.mask(step.kind);
         for (int i = 0; i < w; ++i)
             candidates[i] = allowed[i] & ~used_[idx(i)];
         for (int c = step.first_check; c < step.last_check; ++c) {
@@ -276,7 +287,7 @@ template <int W> class Walk {
         if (entry.n > graph_.n())
             return false;
         for (int i = entry.first_need; i < entry.last_need; ++i)
-            if (graph_.count(plan_.need(i).pair) < plan_.need(i).count)
+            if (graph_.count(plan_.need(i).kind) < plan_.need(i).count)
                 return false;
         return true;
     }
@@ -297,7 +308,7 @@ template <int W> class Walk {
         const Word *outer = depth ? roots_.data() + depth * idx(w) : everywhere_.data();
         Word *roots = roots_.data() + (depth + 1) * idx(w);
         const Plan::Step &first = plan_.step(entry.first_step);
-        const Word *allowed = graph_.mask(first.condition);
+        const Word *allowed = graph_.mask(first.kind);
         for (int i = 0; i < w; ++i)
             roots[i] = allowed[i] & outer[i];
         for (int l = first.first_loop; l < first.last_loop; ++l)
@@ -576,8 +587,8 @@ PlanWitnesses Plan::witnesses(const GraphArrays &graphs, const std::vector<std::
                 by_width(scratch.width(), [&](auto width) {
                     Placement<decltype(width)::value> placement(*this, scratch);
                     const Step &root = step(entry.first_step);
-                    std::vector<Word> roots(scratch.mask(root.condition),
-                                            scratch.mask(root.condition) + scratch.width());
+                    std::vector<Word> roots(scratch.mask(root.kind),
+                                            scratch.mask(root.kind) + scratch.width());
                     for (int l = root.first_loop; l < root.last_loop; ++l)
                         for (int w = 0; w < scratch.width(); ++w)
                             roots[idx(w)] &= scratch.loops(loop(l))[w];

@@ -16,7 +16,7 @@ from gdlnn.graphs.arrays import GraphSet
 from gdlnn.matching import count_matches, match
 from reference.shapes import complete, ladder, path, tables
 
-HARD_PROGRAM, HARD_GRAPH = Program.from_graph(path(35)), ladder(16)
+HARD_PROGRAM, HARD_GRAPH = Program.from_graph(path(37)), ladder(16)
 
 
 def test_a_hard_question_is_unknown_within_a_budget() -> None:
@@ -32,7 +32,7 @@ def test_a_hard_question_is_unknown_within_a_budget() -> None:
 
 
 def test_the_budget_is_per_pair() -> None:
-    programs, graphs = [HARD_PROGRAM, Program.from_graph(path(2))], [HARD_GRAPH, path(35), path(3)]
+    programs, graphs = [HARD_PROGRAM, Program.from_graph(path(2))], [HARD_GRAPH, path(37), path(3)]
     found, unknown = tables(programs, graphs, 2_000)
     assert found.tolist() == [[False, True], [True, True], [False, True]]
     assert unknown.tolist() == [[True, False], [False, False], [False, False]]
@@ -41,7 +41,7 @@ def test_the_budget_is_per_pair() -> None:
 def test_a_budget_must_be_positive() -> None:
     with pytest.raises(MatchError, match="step_budget: expected a positive number of steps or None, got 0"):
         match(HARD_PROGRAM, HARD_GRAPH, step_budget=0)
-    assert match(HARD_PROGRAM, path(35), step_budget=2**80).all()
+    assert match(HARD_PROGRAM, path(37), step_budget=2**80).all()
 
 
 def test_witnesses_go_on_after_the_budget() -> None:
@@ -80,7 +80,7 @@ HARD = """
 from gdlnn import Program
 from gdlnn.matching import count_matches, match
 from reference.shapes import ladder, path
-graph, program = ladder(40), Program.from_graph(path(83))
+graph, program = ladder(40), Program.from_graph(path(85))
 print("ready", flush=True)
 """
 

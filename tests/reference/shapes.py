@@ -35,11 +35,11 @@ def star(leaves: int, directed: bool = False, isolated: int = 0) -> Graph:
 
 
 def ladder(n: int) -> Graph:
-    """Return a ladder with a spike on every node of one rail: no path in it has more than 2 n + 2 nodes."""
+    """Return a ladder with two nodes hanging from every node of one rail: no path has more than 2 n + 4."""
     rails = [(v, v + 1) for v in range(n - 1)] + [(n + v, n + v + 1) for v in range(n - 1)]
     rungs = [(v, n + v) for v in range(n)]
-    spikes = [(v, 2 * n + v) for v in range(n)]
-    return _plain(3 * n, rails + rungs + spikes)
+    tails = [(v, 2 * n + v) for v in range(n)] + [(2 * n + v, 3 * n + v) for v in range(n)]
+    return _plain(4 * n, rails + rungs + tails)
 
 
 def tables(programs: list[Program], graphs: Graph | list[Graph], step_budget: int) -> list[npt.NDArray[Any]]:

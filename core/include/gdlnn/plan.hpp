@@ -1,7 +1,7 @@
 // Plan: a set of programs compiled once, to be matched against graphs together. Programs share
-// work: conditions of variables and edges are tested once per graph. Screens rule programs out by
-// the pairs of conditions they need. A program that contains another is only tried where that one
-// was found. docs/matching.md says how much each of these saves.
+// work: conditions of variables and edges are tested once per graph. Screens rule programs and
+// nodes out by the neighbours that they need. A program that contains another is only tried where
+// that one was found. docs/matching.md says how much each of these saves.
 #pragma once
 
 #include <atomic>
@@ -56,7 +56,7 @@ class ConditionTable {
 
 // Components of a plan besides shared conditions; without a part the answers are the same, later.
 struct PlanParts {
-    bool screens = true; // programs are ruled out by the pairs of conditions they need
+    bool screens = true; // programs and nodes are ruled out by the neighbours that they need
     bool containment =
         true;          // programs are tried only where a program that is part of them was found
     bool twins = true; // variables that could be exchanged are placed in one order only
@@ -111,21 +111,29 @@ class Plan {
         std::int32_t condition;
         bool outward; // from the variable to the other one
     };
+    // What a variable asks of a node and of its neighbours. The first kinds are the node
+    // conditions.
+    struct Kind {
+        std::int32_t condition;
+        std::int32_t first_link, last_link;
+    };
+    // At least `count` neighbours of a condition by edges of a condition.
+    struct Link {
+        std::int32_t edge, node, count;
+        bool outward; // to the neighbour
+        auto operator<=>(const Link &) const = default;
+    };
     // One variable in the order in which they are placed.
     struct Step {
-        std::int32_t condition;
+        std::int32_t kind;
         std::int32_t first_check, last_check; // edges to earlier variables
         std::int32_t first_loop, last_loop;   // conditions of its self-loops
         std::int32_t twin; // position of an earlier variable it could be exchanged with, or -1
     };
-    // A pair of conditions joined by an edge, and how many different edges of it are needed.
+    // How many nodes of a kind a program needs.
     struct Need {
-        std::int32_t pair;
+        std::int32_t kind;
         std::int32_t count;
-    };
-    struct Pair {
-        std::int32_t source, edge, target;
-        auto operator<=>(const Pair &) const = default;
     };
     struct Entry {
         std::int32_t first_step, n; // its steps; the first one is its root
@@ -144,9 +152,10 @@ class Plan {
     const Step &step(int s) const { return steps_[static_cast<std::size_t>(s)]; }
     const Check &check(int c) const { return checks_[static_cast<std::size_t>(c)]; }
     const Need &need(int i) const { return needs_[static_cast<std::size_t>(i)]; }
-    const Pair &pair(int i) const { return pairs_[static_cast<std::size_t>(i)]; }
+    const Kind &kind(int k) const { return kinds_[static_cast<std::size_t>(k)]; }
+    const Link &link(int i) const { return links_[static_cast<std::size_t>(i)]; }
+    int n_kinds() const { return static_cast<int>(kinds_.size()); }
     int loop(int i) const { return loops_[static_cast<std::size_t>(i)]; }
-    int n_pairs() const { return static_cast<int>(pairs_.size()); }
     // Programs without a parent, and the children of all programs one after another.
     const std::vector<Child> &roots() const { return roots_; }
     const Child &child(int i) const { return children_[static_cast<std::size_t>(i)]; }
@@ -165,6 +174,7 @@ class Plan {
 
   private:
     void order_steps(int p, const std::vector<std::int32_t> &commonness);
+    void find_kinds();
     void find_needs();
     void choose_roots();
     void hang_children();
@@ -179,13 +189,15 @@ class Plan {
     std::vector<Check> checks_;
     std::vector<std::int32_t> loops_;
     std::vector<Need> needs_;
-    std::vector<Pair> pairs_;
+    std::vector<Kind> kinds_;
+    std::vector<Link> links_;
     std::vector<Child> roots_, children_;
     std::vector<std::int32_t> large_;
     // The programs themselves, for those that need a search of their own and for images.
     std::vector<double> node_lower_, node_upper_, edge_lower_, edge_upper_;
     std::vector<std::int64_t> ends_, node_start_, edge_start_;
     std::vector<std::int32_t> node_condition_, edge_condition_; // per variable, per edge
+    std::vector<std::int32_t> kind_;                            // per variable
     std::vector<std::int32_t> root_;                            // per program its root variable
 };
 
