@@ -4,8 +4,8 @@
 // mutations on which a search ran out of budget. Over all graphs and mutations it owns the known
 // matches and the open questions. A program fails on a graph until a mutation touches every one of
 // the graph's conflicts. Choosing such mutations is choosing hitting sets of conflicts, as in
-// Reiter, "A theory of diagnosis from first principles" (1987). docs/mining.md says why this is
-// exact.
+// Reiter, "A theory of diagnosis from first principles" (1987). docs/algorithms.md says why
+// this is exact.
 //
 // Graphs are numbered with those of the target's label, the positive ones, first.
 #pragma once

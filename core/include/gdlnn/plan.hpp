@@ -1,7 +1,7 @@
 // Plan: a set of programs compiled once, to be matched against graphs together. Programs share
 // work: conditions of variables and edges are tested once per graph. Screens rule programs and
 // nodes out by the neighbours that they need. A program that contains another is only tried where
-// that one was found. docs/matching.md says how much each of these saves.
+// that one was found. docs/algorithms.md says how much each of these saves.
 #pragma once
 
 #include <atomic>
