@@ -60,7 +60,7 @@ html_show_search_summary = False  # they are fetched, which browsers refuse to p
 html_show_sphinx = False
 html_show_copyright = False
 html_favicon = None
-# The same colours as the report and the server's page.
+# The same colors as the report and the server's page.
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0b5cad", "color-brand-content": "#0b5cad"},
     "dark_css_variables": {"color-brand-primary": "#7db5f5", "color-brand-content": "#7db5f5"},
@@ -68,7 +68,7 @@ html_theme_options = {
 
 
 class GDLLexer(RegexLexer):
-    """Colours for GDL."""
+    """Colors for GDL."""
 
     name = "GDL"
     aliases: ClassVar[list[str]] = ["gdl"]

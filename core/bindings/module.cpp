@@ -6,7 +6,7 @@ void register_canonical(nanobind::module_ &m);
 void register_forest(nanobind::module_ &m);
 void register_match(nanobind::module_ &m);
 void register_mine(nanobind::module_ &m);
-void register_neighbourhoods(nanobind::module_ &m);
+void register_neighborhoods(nanobind::module_ &m);
 void register_plan(nanobind::module_ &m);
 void register_shrink(nanobind::module_ &m);
 } // namespace gdlnn::bindings
@@ -27,7 +27,7 @@ NB_MODULE(_core, m) {
     gdlnn::bindings::register_forest(m);
     gdlnn::bindings::register_match(m);
     gdlnn::bindings::register_mine(m);
-    gdlnn::bindings::register_neighbourhoods(m);
+    gdlnn::bindings::register_neighborhoods(m);
     gdlnn::bindings::register_plan(m);
     gdlnn::bindings::register_shrink(m);
     gdlnn::bindings::register_canonical(m);

@@ -45,48 +45,48 @@ class Sequences {
 };
 
 // One link per pair of vertices, whose code describes all edges between them seen from the owner;
-// loops become part of the vertex's colour.
-LinkGraph simple_graph(const ColouredGraph &graph) {
+// loops become part of the vertex's color.
+LinkGraph simple_graph(const ColoredGraph &graph) {
     enum Direction : std::int32_t { both, outward, inward };
     struct Side {
-        std::int32_t owner, other, direction, colour;
+        std::int32_t owner, other, direction, color;
         auto operator<=>(const Side &) const = default;
     };
     std::vector<Side> sides;
     sides.reserve(2 * static_cast<std::size_t>(graph.m));
     for (int e = 0; e < graph.m; ++e) {
         const std::int32_t u = graph.edges[2 * e], v = graph.edges[2 * e + 1];
-        sides.push_back({u, v, graph.directed ? outward : both, graph.edge_colour[e]});
+        sides.push_back({u, v, graph.directed ? outward : both, graph.edge_color[e]});
         if (u != v)
-            sides.push_back({v, u, graph.directed ? inward : both, graph.edge_colour[e]});
+            sides.push_back({v, u, graph.directed ? inward : both, graph.edge_color[e]});
     }
     std::sort(sides.begin(), sides.end());
 
     LinkGraph result;
     result.start.assign(static_cast<std::size_t>(graph.n) + 1, 0);
-    Sequences kinds, colours;
+    Sequences kinds, colors;
     std::size_t i = 0;
     for (int v = 0; v < graph.n; ++v) {
-        colours.add(graph.vertex_colour[v]);
+        colors.add(graph.vertex_color[v]);
         while (i < sides.size() && sides[i].owner == v) {
             const std::int32_t other = sides[i].other;
             if (other != v)
                 result.links.push_back({other, 0});
             for (; i < sides.size() && sides[i].owner == v && sides[i].other == other; ++i) {
-                Sequences &kept = other == v ? colours : kinds;
+                Sequences &kept = other == v ? colors : kinds;
                 kept.add(sides[i].direction);
-                kept.add(sides[i].colour);
+                kept.add(sides[i].color);
             }
             if (other != v)
                 kinds.close();
         }
-        colours.close();
+        colors.close();
         result.start[v + 1] = static_cast<std::int32_t>(result.links.size());
     }
     const auto codes = kinds.ranks();
     for (std::size_t k = 0; k < codes.size(); ++k)
         result.links[k].code = codes[k];
-    result.colour = colours.ranks();
+    result.color = colors.ranks();
     return result;
 }
 
@@ -95,7 +95,7 @@ struct Child {
     auto operator<=>(const Child &) const = default;
 };
 
-// Removes leaves, layer by layer, until rings, a single vertex or a single link is left. The colour
+// Removes leaves, layer by layer, until rings, a single vertex or a single link is left. The color
 // of a vertex encodes the removed subtrees, as in the tree isomorphism of Aho, Hopcroft and Ullman
 // (1974), so that trees need no search.
 class Peeler {
@@ -117,10 +117,10 @@ class Peeler {
 
     bool alive(int v) const { return alive_[v]; }
     const std::vector<Child> &children(int v) const { return children_[v]; }
-    // Colour of a vertex with all that hangs on it.
+    // Color of a vertex with all that hangs on it.
     void describe(int v, Sequences &out) {
         std::sort(children_[v].begin(), children_[v].end());
-        out.add(graph_.colour[v]);
+        out.add(graph_.color[v]);
         for (const Child &child : children_[v]) {
             out.add(child.code);
             out.add(child.kind);
@@ -184,7 +184,7 @@ Component canonical_component(const LinkGraph &core, const std::vector<std::int3
     for (std::size_t i = 0; i < members.size(); ++i)
         local[members[i]] = static_cast<std::int32_t>(i);
     for (const int v : members) {
-        part.colour.push_back(core.colour[v]);
+        part.color.push_back(core.color[v]);
         for (const Link &link : core.of(v))
             part.links.push_back({local[link.vertex], link.code});
         std::sort(part.links.begin() + part.start.back(), part.links.end());
@@ -197,7 +197,7 @@ Component canonical_component(const LinkGraph &core, const std::vector<std::int3
     for (std::size_t i = 0; i < order.size(); ++i) {
         position[order[i]] = static_cast<std::int32_t>(i);
         result.order.push_back(members[order[i]]);
-        result.certificate.push_back(part.colour[order[i]]);
+        result.certificate.push_back(part.color[order[i]]);
     }
     std::vector<Link> row;
     for (const int v : order) {
@@ -218,28 +218,28 @@ Component canonical_component(const LinkGraph &core, const std::vector<std::int3
 LinkGraph core_graph(const LinkGraph &graph, Peeler &peeler) {
     LinkGraph core;
     core.start.push_back(0);
-    core.colour.assign(graph.n(), -1);
+    core.color.assign(graph.n(), -1);
     std::vector<std::int32_t> kept;
-    Sequences colours;
+    Sequences colors;
     for (int v = 0; v < graph.n(); ++v) {
         if (peeler.alive(v)) {
             kept.push_back(v);
-            peeler.describe(v, colours);
+            peeler.describe(v, colors);
             for (const Link &link : graph.of(v))
                 if (peeler.alive(link.vertex))
                     core.links.push_back(link);
         }
         core.start.push_back(static_cast<std::int32_t>(core.links.size()));
     }
-    const auto ranks = colours.ranks();
+    const auto ranks = colors.ranks();
     for (std::size_t i = 0; i < kept.size(); ++i)
-        core.colour[kept[i]] = ranks[i];
+        core.color[kept[i]] = ranks[i];
     return core;
 }
 
 } // namespace
 
-std::vector<std::int32_t> canonical_order(const ColouredGraph &input) {
+std::vector<std::int32_t> canonical_order(const ColoredGraph &input) {
     const LinkGraph graph = simple_graph(input);
     Peeler peeler(graph);
     const LinkGraph core = core_graph(graph, peeler);

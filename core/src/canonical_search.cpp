@@ -11,7 +11,7 @@ namespace gdlnn::canonical {
 // --- twins
 
 std::vector<std::int32_t> twin_classes(const LinkGraph &graph) {
-    // Two vertices of one colour are twins when their lists are equal, leaving the link between the
+    // Two vertices of one color are twins when their lists are equal, leaving the link between the
     // two aside; that link, where there is one, must look the same from both ends. Hashes propose,
     // lists decide.
     const int n = graph.n();
@@ -20,7 +20,7 @@ std::vector<std::int32_t> twin_classes(const LinkGraph &graph) {
         return splitmix64(splitmix64(static_cast<std::uint64_t>(vertex)) +
                           static_cast<std::uint64_t>(code));
     };
-    using Key = std::tuple<std::int32_t, std::int32_t, std::uint64_t>; // colour, code or -1, hash
+    using Key = std::tuple<std::int32_t, std::int32_t, std::uint64_t>; // color, code or -1, hash
     std::vector<std::pair<Key, std::int32_t>> proposals;
     std::vector<std::int32_t> codes;
     for (int v = 0; v < n; ++v) {
@@ -32,9 +32,9 @@ std::vector<std::int32_t> twin_classes(const LinkGraph &graph) {
         }
         std::sort(codes.begin(), codes.end());
         codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
-        proposals.emplace_back(Key{graph.colour[v], -1, sum}, v);
+        proposals.emplace_back(Key{graph.color[v], -1, sum}, v);
         for (const int code : codes)
-            proposals.emplace_back(Key{graph.colour[v], code, sum + hash(v, code)}, v);
+            proposals.emplace_back(Key{graph.color[v], code, sum + hash(v, code)}, v);
     }
     std::sort(proposals.begin(), proposals.end());
     const auto are_twins = [&](int u, int v) {
@@ -197,7 +197,7 @@ int Search::visit(Frame &frame, int v) {
         found && frame.on_first && at < first_.trace.size() ? &first_.trace[at] : nullptr,
         comparable ? &best_.trace[at] : nullptr,
         found && !comparable && frame.against_best == 0 ? -1 : frame.against_best);
-    const bool worthwhile = partition_.individualise(v, comparison);
+    const bool worthwhile = partition_.individualize(v, comparison);
     trace_.push_back(std::move(comparison.trace()));
     const bool on_first = found ? comparison.on_first() : true;
     const int against_best = comparison.against_best();

@@ -1,6 +1,6 @@
-// Canonical labelling of one connected simple graph by individualisation and refinement (McKay,
+// Canonical labeling of one connected simple graph by individualization and refinement (McKay,
 // "Practical graph isomorphism", 1981; McKay and Piperno, "Practical graph isomorphism, II", 2014).
-// It refines colours, individualises one vertex after another, and prunes by traces and by the
+// It refines colors, individualizes one vertex after another, and prunes by traces and by the
 // automorphisms found on the way. The result is the greatest leaf of the search tree.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace gdlnn::canonical {
 // twin.
 std::vector<std::int32_t> twin_classes(const LinkGraph &graph);
 
-// The search tree: each node is a path of individualised vertices with the partition that
+// The search tree: each node is a path of individualized vertices with the partition that
 // refinement makes of it, each leaf a numbering of the vertices.
 //
 // Owns the partition, the path, the first and the best leaf, and the automorphisms found.

@@ -93,7 +93,7 @@ template <int W> void ConflictAnalysis::explain(int y, const Word *values, Reaso
     copy_words(rest, values, w);
     [[maybe_unused]] const ReasonTrace tracing = trace_of(to);
     p.touch_node(to.constraints, y);
-    if (domains_.has_placed_neighbour(y))
+    if (domains_.has_placed_neighbor(y))
         explain_edges<W>(y, rest, to);
     explain_sides<W>(y, rest, to);
     if (!p.loops.empty())
@@ -108,8 +108,8 @@ template <int W> void ConflictAnalysis::explain(int y, const Word *values, Reaso
     });
 }
 
-// Adds the reasons why the refused values of x left a neighbour without candidates. All values that
-// emptied the same neighbour share one explanation: what they leave to it must be excluded by
+// Adds the reasons why the refused values of x left a neighbor without candidates. All values that
+// emptied the same neighbor share one explanation: what they leave to it must be excluded by
 // something else.
 template <int W> void ConflictAnalysis::explain_refused(int level, int x, Reasons to) {
     [[maybe_unused]] const ReasonTrace tracing = trace_of(to);
@@ -133,7 +133,7 @@ template <int W> void ConflictAnalysis::explain_refused(int level, int x, Reason
             p.touch_edge(to.constraints, e);
             if (problem.variant->constrained(e))
                 explain_wrong_edges<W>(e, link.outward ? g.out : g.incoming(), v, g.all.data(), to);
-            problem.neighbours<W>(e, link.outward, v, passing_.data());
+            problem.neighbors<W>(e, link.outward, v, passing_.data());
             clear_bit(passing_.data(), v); // a self-loop: x is there already
             or_words(offered_.data(), passing_.data(), w);
         }
@@ -142,12 +142,12 @@ template <int W> void ConflictAnalysis::explain_refused(int level, int x, Reason
     }
 }
 
-// --- edges to placed neighbours
+// --- edges to placed neighbors
 
-// The placed neighbour of y that comes next as a reason, or null; `after` is the place of the last
+// The placed neighbor of y that comes next as a reason, or null; `after` is the place of the last
 // one in that order. Earlier placed ones come first, as earlier reasons jump back further, and
 // permanent edges before others. Inlined as it is the inner loop of explain_edges.
-inline const Incidence *ConflictAnalysis::next_placed_neighbour(int y, int &after) const {
+inline const Incidence *ConflictAnalysis::next_placed_neighbor(int y, int &after) const {
     const SearchProblem &problem = domains_.problem();
     const Pattern &p = *problem.pattern;
     const Incidence *next = nullptr;
@@ -173,13 +173,13 @@ template <int W> void ConflictAnalysis::explain_edges(int y, Word *rest, Reasons
     const int w = W ? W : domains_.words();
     Word *passing = passing_.data();
     for (int after = -1; any_word(rest, w);) {
-        const Incidence *link = next_placed_neighbour(y, after);
+        const Incidence *link = next_placed_neighbor(y, after);
         if (!link)
             return;
-        // Seen from the neighbour z, the edge runs the other way.
+        // Seen from the neighbor z, the edge runs the other way.
         const int z = link->other, v = domains_.image(z), e = link->edge;
         const Adjacency &a = link->outward ? g.incoming() : g.out;
-        problem.neighbours<W>(e, !link->outward, v, passing);
+        problem.neighbors<W>(e, !link->outward, v, passing);
         Word excluded = 0;
         for (int j = 0; j < w; ++j)
             excluded |= rest[j] & ~passing[j];
@@ -187,7 +187,7 @@ template <int W> void ConflictAnalysis::explain_edges(int y, Word *rest, Reasons
             continue;
         problem.pattern->touch_edge(to.constraints, e);
         set_bit(to.variables, z);
-        // Non-neighbours need the edge alone; a neighbour over a wrong edge needs the sides that
+        // Non-neighbors need the edge alone; a neighbor over a wrong edge needs the sides that
         // make it wrong.
         if (problem.variant->constrained(e))
             explain_wrong_edges<W>(e, a, v, rest, to);
@@ -195,7 +195,7 @@ template <int W> void ConflictAnalysis::explain_edges(int y, Word *rest, Reasons
     }
 }
 
-// Adds sides of edge e that exclude every neighbour of v among `values` over an edge that does not
+// Adds sides of edge e that exclude every neighbor of v among `values` over an edge that does not
 // pass.
 template <int W>
 void ConflictAnalysis::explain_wrong_edges(int e, const Adjacency &a, int v, const Word *values,
@@ -320,7 +320,7 @@ template <int W> void ConflictAnalysis::explain_loops(int y, Word *rest, Reasons
     }
 }
 
-// A node with k neighbours cannot hold a variable with k + 1: those edges and their ends are the
+// A node with k neighbors cannot hold a variable with k + 1: those edges and their ends are the
 // reason.
 template <int W> void ConflictAnalysis::explain_degree(int y, Word *rest, Reasons to) {
     const EncodedGraph &g = *domains_.problem().graph;
@@ -345,7 +345,7 @@ template <int W> void ConflictAnalysis::explain_degree(int y, Word *rest, Reason
     }
 }
 
-// Adds edges of y to different neighbours until `needed` of them are among the reasons; those that
+// Adds edges of y to different neighbors until `needed` of them are among the reasons; those that
 // are part of the conflict anyway count first.
 void ConflictAnalysis::blame_edges(int y, bool outward, int needed, Reasons to) {
     const SearchProblem &problem = domains_.problem();

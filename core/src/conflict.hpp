@@ -55,7 +55,7 @@ class ConflictAnalysis {
     void start();
     // Begins a level, without reasons.
     void open_level(int level);
-    // Notes that a value was refused: it leaves the neighbour at an incidence without candidates.
+    // Notes that a value was refused: it leaves the neighbor at an incidence without candidates.
     void add_refused(int value, int incidence) { refused_.push_back({value, incidence}); }
     // Adds to the reasons of a level why its variable x can take no value: those tried were refused
     // or failed below, the rest of the graph's nodes were never candidates.
@@ -105,7 +105,7 @@ class ConflictAnalysis {
     template <int W> void explain_loops(int y, Word *rest, Reasons to);
     template <int W> void explain_degree(int y, Word *rest, Reasons to);
     void blame_edges(int y, bool outward, int needed, Reasons to);
-    [[gnu::always_inline]] const Incidence *next_placed_neighbour(int y, int &after) const;
+    [[gnu::always_inline]] const Incidence *next_placed_neighbor(int y, int &after) const;
     template <int W>
     void explain_wrong_edges(int e, const Adjacency &a, int v, const Word *values, Reasons to);
     template <int W> Word types_met(const Adjacency &a, int v, const Word *values) const;
@@ -131,7 +131,7 @@ class ConflictAnalysis {
     std::vector<Word> untried_; // values of a level that were never candidates
     std::vector<Word> rest_;    // values that still lack a reason
     std::vector<Word> passing_; // values that the constraint at hand lets through
-    std::vector<Word> offered_; // what refused values would leave to a neighbour
+    std::vector<Word> offered_; // what refused values would leave to a neighbor
 };
 
 } // namespace gdlnn

@@ -88,7 +88,7 @@ template <int W> inline void Domains::initial_domain(int x, DomainCache cache) {
     }
 }
 
-// Leaves the nodes with at least this many neighbours, as Ullmann (1976) does.
+// Leaves the nodes with at least this many neighbors, as Ullmann (1976) does.
 template <int W>
 inline void Domains::require_degree(const Adjacency &a, int degree, Word *domain) const {
     const EncodedGraph &g = *problem_.graph;
@@ -143,7 +143,7 @@ template <int W> int Domains::place(int level, int x, int v) {
         const int y = link.other;
         if (image_[idx(y)] >= 0 || !problem_.has_edge(link.edge))
             continue;
-        problem_.neighbours<W>(link.edge, link.outward, v, mask);
+        problem_.neighbors<W>(link.edge, link.outward, v, mask);
         const Word *domain = candidates<W>(y);
         Word left = 0;
         for (int j = 0; j < w; ++j) {

@@ -1,11 +1,11 @@
 // Domains: which nodes each variable can still take while a search places one after another.
 //
 // Owns the candidates of every variable, before anything is placed and as narrowed by the placed
-// neighbours, and which variable has which node. Also owns the frontier (unplaced variables next to
+// neighbors, and which variable has which node. Also owns the frontier (unplaced variables next to
 // placed ones), and the trail by which placements are undone in reverse order.
 //
 // Placing a node is forward checking (Haralick and Elliott, "Increasing tree search efficiency for
-// constraint satisfaction problems", 1980): the candidates of unplaced neighbours are narrowed at
+// constraint satisfaction problems", 1980): the candidates of unplaced neighbors are narrowed at
 // once, and a value that leaves one of them without any is refused.
 #pragma once
 
@@ -30,7 +30,7 @@ class Domains {
     // After prepare() gave false: a variable without candidates, or -1 for too many variables.
     int empty_variable() const { return empty_variable_; }
 
-    // Gives node v to variable x as the placement number `level`, and narrows the neighbours. Where
+    // Gives node v to variable x as the placement number `level`, and narrows the neighbors. Where
     // one of them would be left without candidates, nothing changes and the number of the incidence
     // that leads to it is returned; else -1.
     template <int W> int place(int level, int x, int v);
@@ -50,7 +50,7 @@ class Domains {
     template <int W> const Word *candidates(int x) const {
         return (n_placed_links_[idx(x)] ? narrowed_ : initial_).row<W>(x);
     }
-    bool has_placed_neighbour(int x) const { return n_placed_links_[idx(x)] > 0; }
+    bool has_placed_neighbor(int x) const { return n_placed_links_[idx(x)] > 0; }
     const Word *held() const { return held_.data(); } // the nodes that some variable holds
     int holder(int v) const { return holder_[idx(v)]; }
     bool placed(int x) const { return image_[idx(x)] >= 0; }
@@ -74,15 +74,15 @@ class Domains {
     int empty_variable_ = -1;
 
     BitRows initial_;  // per variable: by its intervals, degree and loops
-    BitRows narrowed_; // per variable with placed neighbours: by those as well
-    std::vector<std::int32_t> n_placed_links_; // per variable: edges to placed neighbours
+    BitRows narrowed_; // per variable with placed neighbors: by those as well
+    std::vector<std::int32_t> n_placed_links_; // per variable: edges to placed neighbors
     std::vector<Word> held_;
     std::vector<std::int32_t> holder_, image_, level_of_;
     std::vector<Word> frontier_, unplaced_;
     // What placements replaced: a mask of a variable, or ~variable where there was none before.
     BitRows trail_mask_;
     std::vector<std::int32_t> trail_var_, trail_start_;
-    // The narrowed neighbours of a placement that is not yet certain.
+    // The narrowed neighbors of a placement that is not yet certain.
     BitRows pending_;
     std::vector<std::int32_t> pending_var_;
     std::vector<Word> looped_; // nodes with a loop that a pattern's loop admits

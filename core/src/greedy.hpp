@@ -1,4 +1,4 @@
-// The paper's search: at every step the best one-step generalisation. Bounds decide which questions
+// The paper's search: at every step the best one-step generalization. Bounds decide which questions
 // must be asked, and a lookahead answers several of them at once.
 #pragma once
 

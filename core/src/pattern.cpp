@@ -91,7 +91,7 @@ std::int32_t Pattern::find_reverse(int e) const {
     const auto degree = [&](int x) {
         return incidence_start[idx(x + 1)] - incidence_start[idx(x)];
     };
-    // The end with fewer edges, so that a hub is not searched once for each of its neighbours.
+    // The end with fewer edges, so that a hub is not searched once for each of its neighbors.
     const bool at_source = degree(u) <= degree(v);
     const int x = at_source ? u : v, y = at_source ? v : u;
     std::int32_t found = -1;
@@ -232,7 +232,7 @@ void Variant::refresh_degrees(int x) {
             continue;
         ++(link.outward ? out : in);
         const int reverse = p_->reverse_edge[idx(link.edge)];
-        // In an undirected graph, two edges to one variable need one neighbour.
+        // In an undirected graph, two edges to one variable need one neighbor.
         undirected += reverse < 0 || is_off(p_->edge_id(reverse));
     }
     words_[idx(degrees_ + x)] = out | in << kDegreeBits | undirected << (2 * kDegreeBits);

@@ -216,7 +216,7 @@ ProgramArrays Plan::arrays(int p) const {
     return result;
 }
 
-// The kinds of variables: by their own condition and those of their neighbours. Variables with
+// The kinds of variables: by their own condition and those of their neighbors. Variables with
 // equal kinds share them.
 void Plan::find_kinds() {
     for (int i = 0; i < nodes_.size(); ++i)
@@ -231,7 +231,7 @@ void Plan::find_kinds() {
             continue;
         const auto first = node_start_[idx(p)];
         const std::int32_t *condition = node_condition_.data() + first;
-        // Several edges to one neighbour count once where they ask the same.
+        // Several edges to one neighbor count once where they ask the same.
         std::vector<std::set<std::pair<Link, std::int64_t>>> links(idx(entry.n));
         for (auto e = edge_start_[idx(p)]; e < edge_start_[idx(p + 1)]; ++e) {
             const auto u = ends_[idx(2 * e)], v = ends_[idx(2 * e + 1)];
@@ -295,7 +295,7 @@ void Plan::find_needs() {
 
 // A program's root is a variable in its middle. Where what lies within a smaller distance of it is
 // another program with that very root, the other one is its parent: the program can only be where
-// the parent was found. Neighbourhoods of radius r have those of radius r - 1 as parents.
+// the parent was found. Neighborhoods of radius r have those of radius r - 1 as parents.
 void Plan::choose_roots() {
     std::vector<std::int32_t> by_size(programs_.size());
     std::iota(by_size.begin(), by_size.end(), 0);
@@ -334,43 +334,43 @@ void Plan::choose_roots() {
         // The part within some distance of a root, in a form that equal parts share.
         const auto certificate = [&](int root, const std::vector<std::int32_t> &distance,
                                      int radius) {
-            std::vector<std::int32_t> place(idx(entry.n), -1), colours, edges, edge_colours;
+            std::vector<std::int32_t> place(idx(entry.n), -1), colors, edges, edge_colors;
             for (int x = 0; x < entry.n; ++x)
                 if (within(distance, radius, x)) {
-                    place[idx(x)] = static_cast<std::int32_t>(colours.size());
-                    colours.push_back(2 * condition[x] + (x == root));
+                    place[idx(x)] = static_cast<std::int32_t>(colors.size());
+                    colors.push_back(2 * condition[x] + (x == root));
                 }
             for (auto e = edge_start_[idx(p)]; e < edge_start_[idx(p + 1)]; ++e) {
                 const auto u = place[idx(ends_[idx(2 * e)])], v = place[idx(ends_[idx(2 * e + 1)])];
                 if (u < 0 || v < 0)
                     continue;
                 edges.insert(edges.end(), {u, v});
-                edge_colours.push_back(edge_condition_[idx(e)]);
+                edge_colors.push_back(edge_condition_[idx(e)]);
             }
-            ColouredGraph graph;
-            graph.n = static_cast<int>(colours.size());
-            graph.m = static_cast<int>(edge_colours.size());
+            ColoredGraph graph;
+            graph.n = static_cast<int>(colors.size());
+            graph.m = static_cast<int>(edge_colors.size());
             graph.directed = directed_;
-            graph.vertex_colour = colours.data();
+            graph.vertex_color = colors.data();
             graph.edges = edges.data();
-            graph.edge_colour = edge_colours.data();
+            graph.edge_color = edge_colors.data();
             const auto order = canonical_order(graph);
             std::vector<std::int32_t> rank(order.size());
             for (std::size_t i = 0; i < order.size(); ++i)
                 rank[idx(order[i])] = static_cast<std::int32_t>(i);
             std::vector<std::array<std::int32_t, 3>> arcs;
-            for (std::size_t e = 0; e < edge_colours.size(); ++e) {
+            for (std::size_t e = 0; e < edge_colors.size(); ++e) {
                 auto u = rank[idx(edges[2 * e])], v = rank[idx(edges[2 * e + 1])];
                 if (!directed_ && u > v)
                     std::swap(u, v);
-                arcs.push_back({u, edge_colours[e], v});
+                arcs.push_back({u, edge_colors[e], v});
             }
             std::sort(arcs.begin(), arcs.end());
             Certificate result{graph.n};
             for (const auto x : order)
-                result.push_back(colours[idx(x)]);
-            for (const auto &[u, colour, v] : arcs)
-                result.insert(result.end(), {u, v, colour});
+                result.push_back(colors[idx(x)]);
+            for (const auto &[u, color, v] : arcs)
+                result.insert(result.end(), {u, v, color});
             return result;
         };
         std::vector<std::vector<std::int32_t>> distance(idx(entry.n));

@@ -438,16 +438,16 @@ class Covered {
 // The nodes of a graph in an order that does not depend on how they are numbered.
 std::vector<std::int32_t> canonical_nodes(const GraphView &view, const GraphArrays &graphs,
                                           bool directed) {
-    const auto colours = row_ranks(view.node_features, view.n, graphs.n_node_features);
-    const auto edge_colours = row_ranks(view.edge_features, view.m, graphs.n_edge_features);
+    const auto colors = row_ranks(view.node_features, view.n, graphs.n_node_features);
+    const auto edge_colors = row_ranks(view.edge_features, view.m, graphs.n_edge_features);
     const std::vector<std::int32_t> edges(view.edges, view.edges + 2 * view.m);
-    ColouredGraph graph;
+    ColoredGraph graph;
     graph.n = view.n;
     graph.m = view.m;
     graph.directed = directed;
-    graph.vertex_colour = colours.data();
+    graph.vertex_color = colors.data();
     graph.edges = edges.data();
-    graph.edge_colour = edge_colours.data();
+    graph.edge_color = edge_colors.data();
     return canonical_order(graph);
 }
 
@@ -574,7 +574,7 @@ PlanWitnesses Plan::witnesses(const GraphArrays &graphs, const std::vector<std::
                 if (!entry.n)
                     continue;
                 Covered covered(position_edges(p), directed_);
-                const auto keep = [&](const std::int32_t *image) {
+                const auto add = [&](const std::int32_t *image) {
                     if (covered.add(image, entry.n, most)) {
                         const auto at = found.size();
                         found.resize(at + idx(entry.n));
@@ -594,7 +594,7 @@ PlanWitnesses Plan::witnesses(const GraphArrays &graphs, const std::vector<std::
                             roots[idx(w)] &= scratch.loops(loop(l))[w];
                     bool done = false;
                     for_each_bit(roots.data(), scratch.width(), [&](int v) {
-                        if (!done && placement.at(entry, v, steps, keep) != Answer::no) {
+                        if (!done && placement.at(entry, v, steps, add) != Answer::no) {
                             done = true;
                             result.complete[idx(i)] = 0;
                         }

@@ -29,10 +29,10 @@ Partition::Partition(const LinkGraph &graph)
       length_(graph.n()), queued_(graph.n(), 0), key_(graph.n(), 0) {
     std::iota(element_.begin(), element_.end(), 0);
     std::stable_sort(element_.begin(), element_.end(),
-                     [&](int a, int b) { return graph.colour[a] < graph.colour[b]; });
+                     [&](int a, int b) { return graph.color[a] < graph.color[b]; });
     int start = 0;
     for (int i = 0; i < graph.n(); ++i) {
-        if (i == 0 || graph.colour[element_[i]] != graph.colour[element_[i - 1]]) {
+        if (i == 0 || graph.color[element_[i]] != graph.color[element_[i - 1]]) {
             start = i;
             length_[start] = 0;
             ++n_cells_;
@@ -100,7 +100,7 @@ bool Partition::refine(TraceComparison &comparison) {
     return worthwhile && comparison.add(splitmix64(trace_ + static_cast<std::uint64_t>(n_cells_)));
 }
 
-bool Partition::individualise(int v, TraceComparison &comparison) {
+bool Partition::individualize(int v, TraceComparison &comparison) {
     const int start = cell_[v];
     place(v, start);
     split(start, start + 1);

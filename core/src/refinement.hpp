@@ -1,4 +1,4 @@
-// Colour refinement: LinkGraph, the simple graph that is refined, Partition, its vertices in cells,
+// Color refinement: LinkGraph, the simple graph that is refined, Partition, its vertices in cells,
 // and the trace by which refinements are compared.
 #pragma once
 
@@ -15,13 +15,13 @@ struct Link {
     friend auto operator<=>(const Link &, const Link &) = default;
 };
 
-// Simple graph with coloured vertices and links; lists are sorted by vertex.
+// Simple graph with colored vertices and links; lists are sorted by vertex.
 struct LinkGraph {
-    std::vector<std::int32_t> colour;
+    std::vector<std::int32_t> color;
     std::vector<std::int32_t> start; // n + 1
     std::vector<Link> links;
 
-    int n() const { return static_cast<int>(colour.size()); }
+    int n() const { return static_cast<int>(color.size()); }
     std::span<const Link> of(int v) const {
         return {links.data() + start[v], links.data() + start[v + 1]};
     }
@@ -77,7 +77,7 @@ class Partition {
     // says that it is not worth going on. Whether it came to the end.
     bool refine(TraceComparison &comparison);
     // Makes v a cell of its own, then refines.
-    bool individualise(int v, TraceComparison &comparison);
+    bool individualize(int v, TraceComparison &comparison);
 
   private:
     void split(int start, int at);

@@ -46,7 +46,7 @@ bool RoomCheck::has_room(int first, int needed, const Word *region, int region_s
         return true;
     const int beside = domains_.image(tie(first).other);
     fill_words(around_.data(), w, 0);
-    domains_.problem().add_neighbours<W>(beside, around_.data());
+    domains_.problem().add_neighbors<W>(beside, around_.data());
     Word met = 0;
     for (int j = 0; j < w; ++j)
         met |= around_[idx(j)] & region[j] & ~held[j];
@@ -78,7 +78,7 @@ template <int W> int RoomCheck::grow_room(int size, int needed) {
             grown = grown || fresh_[idx(j)];
         }
         for_each_bit(fresh_.data(), w,
-                     [&](int v) { domains_.problem().add_neighbours<W>(v, around_.data()); });
+                     [&](int v) { domains_.problem().add_neighbors<W>(v, around_.data()); });
     }
     return size;
 }
@@ -120,7 +120,7 @@ template <int W> void RoomCheck::explain(int first, Reasons to) {
             p.touch_edge(to.constraints, e);
     fill_words(room_.data(), w, 0);
     fill_words(around_.data(), w, 0);
-    problem.add_neighbours<W>(domains_.image(link_to_placed.other), around_.data());
+    problem.add_neighbors<W>(domains_.image(link_to_placed.other), around_.data());
     grow_room<W>(0, problem.graph->n + 1);
     for (int j = 0; j < w; ++j) {
         for (Word held = around_[idx(j)] & domains_.held()[j]; held; held &= held - 1) {
@@ -197,7 +197,7 @@ void RoomSurvey::split_component(int n_placed, int x) {
     std::int32_t *component = component_.data() + component_row_[row] * n_variables_;
     const int number = component[x];
     --sizes[idx(number)];
-    // The last neighbour that no other one reaches keeps the number, with all that is left.
+    // The last neighbor that no other one reaches keeps the number, with all that is left.
     int last = -1;
     for (const Incidence &link : problem.pattern->incidences_of(x)) {
         const int y = link.other;
@@ -242,7 +242,7 @@ template <int W> int RoomSurvey::flood(const Word *within, const Word *until, Wo
     for (;;) {
         fill_words(next_.data(), w, 0);
         for_each_bit(fresh_.data(), w,
-                     [&](int v) { domains_.problem().add_neighbours<W>(v, next_.data()); });
+                     [&](int v) { domains_.problem().add_neighbors<W>(v, next_.data()); });
         Word any = 0, missing = 0;
         for (int j = 0; j < w; ++j) {
             const Word fresh = next_[idx(j)] & within[j] & ~reached[j];
@@ -273,13 +273,13 @@ template <int W> int RoomSurvey::largest_region(Word *free, Word *region) {
     return largest;
 }
 
-// Takes v out of a region. Every part that it falls into has a neighbour of v: the last part, or
+// Takes v out of a region. Every part that it falls into has a neighbor of v: the last part, or
 // one with half of the nodes, stays.
 template <int W> int RoomSurvey::region_without(int v, Word *region) {
     const int w = W ? W : domains_.words();
     clear_bit(region, v);
     fill_words(around_.data(), w, 0);
-    domains_.problem().add_neighbours<W>(v, around_.data());
+    domains_.problem().add_neighbors<W>(v, around_.data());
     and_words(around_.data(), region, w);
     for (;;) {
         const int n_left = count_bits(region, w);

@@ -84,7 +84,7 @@ class RoomSurvey {
 
     std::vector<Word> unplaced_;                      // variables, before the last placement
     std::vector<Word> free_, reached_, fresh_, next_; // nodes
-    std::vector<Word> around_;                        // free neighbours of a node
+    std::vector<Word> around_;                        // free neighbors of a node
     std::vector<std::int32_t> stack_;
 };
 

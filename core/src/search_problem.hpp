@@ -14,10 +14,10 @@
 
 namespace gdlnn {
 
-// Neighbours of v over edges of the allowed types, for graphs that have masks.
+// Neighbors of v over edges of the allowed types, for graphs that have masks.
 template <int W>
-inline void typed_neighbours(const EncodedGraph &g, const Adjacency &a, Word allowed, int v,
-                             Word *mask) {
+inline void typed_neighbors(const EncodedGraph &g, const Adjacency &a, Word allowed, int v,
+                            Word *mask) {
     const int w = W ? W : g.words;
     const auto row = idx(v) * idx(w);
     const Word met = allowed & g.type_set;
@@ -33,10 +33,10 @@ inline void typed_neighbours(const EncodedGraph &g, const Adjacency &a, Word all
     }
 }
 
-// Neighbours of v over edges that `pass` admits, from the lists.
+// Neighbors of v over edges that `pass` admits, from the lists.
 template <class Pass>
-inline void listed_neighbours(const EncodedGraph &g, const Adjacency &a, int v, Word *mask,
-                              Pass &&pass) {
+inline void listed_neighbors(const EncodedGraph &g, const Adjacency &a, int v, Word *mask,
+                             Pass &&pass) {
     fill_words(mask, g.words, 0);
     for (auto i = idx(a.start[idx(v)]); i < idx(a.start[idx(v + 1)]); ++i)
         if (pass(a.edge[i]))
@@ -71,10 +71,10 @@ struct SearchProblem {
     template <int W> void apply_side(const Side &side, Word *mask) const;
     // The nodes within all intervals of x.
     template <int W> void side_domain(int x, Word *domain) const;
-    // Neighbours of v over edges that edge e of the pattern admits.
-    template <int W> void neighbours(int e, bool outward, int v, Word *mask) const;
-    // Adds the neighbours of v, directions aside. Only for graphs with masks.
-    template <int W> void add_neighbours(int v, Word *mask) const;
+    // Neighbors of v over edges that edge e of the pattern admits.
+    template <int W> void neighbors(int e, bool outward, int v, Word *mask) const;
+    // Adds the neighbors of v, directions aside. Only for graphs with masks.
+    template <int W> void add_neighbors(int v, Word *mask) const;
 };
 
 template <int W> inline void SearchProblem::apply_side(const Side &side, Word *mask) const {
@@ -114,7 +114,7 @@ template <int W> inline void SearchProblem::side_domain(int x, Word *domain) con
 }
 
 template <int W>
-inline void SearchProblem::neighbours(int e, bool outward, int v, Word *mask) const {
+inline void SearchProblem::neighbors(int e, bool outward, int v, Word *mask) const {
     const EncodedGraph &g = *graph;
     const Adjacency &a = outward ? g.out : g.incoming();
     const int w = W ? W : g.words;
@@ -122,19 +122,19 @@ inline void SearchProblem::neighbours(int e, bool outward, int v, Word *mask) co
         if (!variant->constrained(e))
             copy_words(mask, a.any.data() + idx(v) * idx(w), w);
         else
-            typed_neighbours<W>(g, a, variant->allowed(e), v, mask);
+            typed_neighbors<W>(g, a, variant->allowed(e), v, mask);
     } else if (!variant->constrained(e)) {
-        listed_neighbours(g, a, v, mask, [](int) { return true; });
+        listed_neighbors(g, a, v, mask, [](int) { return true; });
     } else if (set->has_edge_types()) {
         const Word allowed = variant->allowed(e);
-        listed_neighbours(g, a, v, mask,
-                          [&](int ge) { return (allowed >> g.edge_type[idx(ge)]) & 1U; });
+        listed_neighbors(g, a, v, mask,
+                         [&](int ge) { return (allowed >> g.edge_type[idx(ge)]) & 1U; });
     } else {
-        listed_neighbours(g, a, v, mask, [&](int ge) { return admits(e, ge); });
+        listed_neighbors(g, a, v, mask, [&](int ge) { return admits(e, ge); });
     }
 }
 
-template <int W> inline void SearchProblem::add_neighbours(int v, Word *mask) const {
+template <int W> inline void SearchProblem::add_neighbors(int v, Word *mask) const {
     const int w = W ? W : graph->words;
     or_words(mask, graph->out.any.data() + idx(v) * idx(w), w);
     if (graph->directed)

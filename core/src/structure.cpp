@@ -8,7 +8,7 @@
 namespace gdlnn {
 namespace {
 
-// Neighbours in one array, with the number of the edge that leads to each. Self-loops are left out.
+// Neighbors in one array, with the number of the edge that leads to each. Self-loops are left out.
 struct Links {
     std::vector<std::int32_t> start, node, edge;
 

@@ -45,7 +45,7 @@ Kind random_kind(Rng &rng) {
     case 3:
         if (rng.chance(0.2)) // adjacency as lists
             return {1, 513, 530, 40, rng.chance(0.5) ? 3 : 0, 2, false};
-        if (rng.chance(0.3)) // a node with more neighbours than there are degree masks
+        if (rng.chance(0.3)) // a node with more neighbors than there are degree masks
             return {1, 262, 280, 30, 3, 2, true};
         return kind;
     default:

@@ -13,7 +13,7 @@ int main() {
     gdlnn::tests::run_mining_tests(tally, first, (n_cases + 9) / 10);
     gdlnn::tests::run_canonical_tests(tally, first, (n_cases + 3) / 4);
     gdlnn::tests::run_parts_tests(tally, first, (n_cases + 9) / 10);
-    gdlnn::tests::run_neighbourhoods_tests(tally, first, (n_cases + 9) / 10);
+    gdlnn::tests::run_neighborhoods_tests(tally, first, (n_cases + 9) / 10);
     gdlnn::tests::run_plan_tests(tally, first, (n_cases + 3) / 4);
     gdlnn::tests::run_shrink_tests(tally, first, (n_cases + 3) / 4);
     std::printf("%d passed, %d failed\n", tally.passed, tally.failed);

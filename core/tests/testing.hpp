@@ -58,7 +58,7 @@ void run_forest_tests(Tally &tally, std::uint64_t first, int n_cases);
 void run_mining_tests(Tally &tally, std::uint64_t first, int n_cases);
 void run_canonical_tests(Tally &tally, std::uint64_t first, int n_cases);
 void run_parts_tests(Tally &tally, std::uint64_t first, int n_cases);
-void run_neighbourhoods_tests(Tally &tally, std::uint64_t first, int n_cases);
+void run_neighborhoods_tests(Tally &tally, std::uint64_t first, int n_cases);
 void run_plan_tests(Tally &tally, std::uint64_t first, int n_cases);
 void run_shrink_tests(Tally &tally, std::uint64_t first, int n_cases);
 

@@ -118,9 +118,9 @@ class MiningJob:
     def stop(self) -> None: ...
 
 def canonical_order(
-    vertex_colours: npt.NDArray[np.int32],
+    vertex_colors: npt.NDArray[np.int32],
     edges: npt.NDArray[np.int32],
-    edge_colours: npt.NDArray[np.int32],
+    edge_colors: npt.NDArray[np.int32],
     directed: bool,
 ) -> npt.NDArray[np.int32]: ...
 def shrink(
@@ -175,11 +175,11 @@ def structure(
     edge_offsets: npt.NDArray[np.int64],
     directed: npt.NDArray[np.bool_],
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.uint8]]: ...
-def neighbourhoods(
-    node_colours: npt.NDArray[np.int32],
+def neighborhoods(
+    node_colors: npt.NDArray[np.int32],
     node_offsets: npt.NDArray[np.int64],
     edges: npt.NDArray[np.int64],
-    edge_colours: npt.NDArray[np.int32],
+    edge_colors: npt.NDArray[np.int32],
     edge_offsets: npt.NDArray[np.int64],
     directed: bool,
     radius: int,

@@ -31,7 +31,7 @@ struct Adjacency {
     std::vector<std::int32_t> start; // n + 1
     std::vector<std::int32_t> node;
     std::vector<std::int32_t> edge;   // edge number within the graph
-    std::vector<std::int32_t> degree; // neighbours other than the node itself
+    std::vector<std::int32_t> degree; // neighbors other than the node itself
     std::vector<Word> any;            // n × words, empty for large graphs
     std::vector<Word>
         typed; // types × n × words, empty where there is one type or the graph is large

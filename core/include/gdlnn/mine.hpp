@@ -1,4 +1,4 @@
-// Mining: from one target graph, generalise the whole graph step by step while the score does not
+// Mining: from one target graph, generalize the whole graph step by step while the score does not
 // fall.
 #pragma once
 
@@ -61,7 +61,7 @@ struct MinedProgram {
     MineStats stats;
 };
 
-// Labelled graphs, ready to mine from. Keeps references: the graph set must outlive it.
+// Labeled graphs, ready to mine from. Keeps references: the graph set must outlive it.
 class MiningData {
   public:
     MiningData(const GraphSet &set, std::vector<std::int32_t> labels, int n_labels);

@@ -184,7 +184,7 @@ class Variant {
     // Per edge, the types that its sides admit, and whether it has sides at all.
     Word allowed(int e) const { return words_[idx(allowed_ + e)]; }
     bool constrained(int e) const { return test_bit(words_.data() + constrained_, e); }
-    // Neighbours of a variable: over edges that leave it, that enter it, and in undirected graphs.
+    // Neighbors of a variable: over edges that leave it, that enter it, and in undirected graphs.
     int out_degree(int x) const { return degree_field(x, 0); }
     int in_degree(int x) const { return degree_field(x, 1); }
     int degree(int x) const { return degree_field(x, 2); }

@@ -1,6 +1,6 @@
 // Plan: a set of programs compiled once, to be matched against graphs together. Programs share
 // work: conditions of variables and edges are tested once per graph. Screens rule programs and
-// nodes out by the neighbours that they need. A program that contains another is only tried where
+// nodes out by the neighbors that they need. A program that contains another is only tried where
 // that one was found. docs/algorithms.md says how much each of these saves.
 #pragma once
 
@@ -56,7 +56,7 @@ class ConditionTable {
 
 // Components of a plan besides shared conditions; without a part the answers are the same, later.
 struct PlanParts {
-    bool screens = true; // programs and nodes are ruled out by the neighbours that they need
+    bool screens = true; // programs and nodes are ruled out by the neighbors that they need
     bool containment =
         true;          // programs are tried only where a program that is part of them was found
     bool twins = true; // variables that could be exchanged are placed in one order only
@@ -111,16 +111,16 @@ class Plan {
         std::int32_t condition;
         bool outward; // from the variable to the other one
     };
-    // What a variable asks of a node and of its neighbours. The first kinds are the node
+    // What a variable asks of a node and of its neighbors. The first kinds are the node
     // conditions.
     struct Kind {
         std::int32_t condition;
         std::int32_t first_link, last_link;
     };
-    // At least `count` neighbours of a condition by edges of a condition.
+    // At least `count` neighbors of a condition by edges of a condition.
     struct Link {
         std::int32_t edge, node, count;
-        bool outward; // to the neighbour
+        bool outward; // to the neighbor
         auto operator<=>(const Link &) const = default;
     };
     // One variable in the order in which they are placed.

@@ -108,7 +108,7 @@ def neighborhoods(
         edges = _Values(
             arrays.edge_features, hidden.edges, schema.edge if schema else (), "edge", [] if only else None
         )
-        found = _core.neighbourhoods(
+        found = _core.neighborhoods(
             nodes.colors,
             arrays.node_offsets,
             np.ascontiguousarray(arrays.edges),

@@ -1,4 +1,4 @@
-// Neighbourhoods: the balls around the nodes of many graphs, merged where they are the same
+// Neighborhoods: the balls around the nodes of many graphs, merged where they are the same
 // pattern.
 #pragma once
 
@@ -8,18 +8,18 @@
 
 namespace gdlnn {
 
-// Graphs with coloured nodes and edges as concatenated arrays; equal colours mean equal features.
-struct ColouredGraphs {
+// Graphs with colored nodes and edges as concatenated arrays; equal colors mean equal features.
+struct ColoredGraphs {
     int n_graphs = 0;
-    const std::int32_t *node_colours = nullptr;
+    const std::int32_t *node_colors = nullptr;
     const std::int64_t *node_offsets = nullptr; // n_graphs + 1
     const std::int64_t *edges = nullptr;        // pairs of nodes within their graph
-    const std::int32_t *edge_colours = nullptr;
+    const std::int32_t *edge_colors = nullptr;
     const std::int64_t *edge_offsets = nullptr; // n_graphs + 1
     bool directed = false;
 };
 
-struct NeighbourhoodParams {
+struct NeighborhoodParams {
     int radius = 3;
     int min_support = 1; // graphs in which the pattern must occur as the ball of a node
     int max_nodes = 0;   // larger balls are left out; 0: none is
@@ -28,9 +28,9 @@ struct NeighbourhoodParams {
 };
 
 // One pattern: the first ball that it was seen as, its nodes in canonical order, and the graphs.
-struct Neighbourhood {
+struct Neighborhood {
     std::int32_t graph = 0;
-    std::int32_t centre = 0;
+    std::int32_t center = 0;
     std::int32_t radius = 0;
     std::vector<std::int32_t> nodes; // of that graph
     std::vector<std::int32_t> graphs;
@@ -39,7 +39,7 @@ struct Neighbourhood {
 // The patterns in at least `min_support` graphs, smallest first, then by first occurrence. A ball
 // of radius r is the subgraph that the nodes at distance at most r induce; distances ignore the
 // direction of edges. The same for any number of threads.
-std::vector<Neighbourhood> neighbourhoods(const ColouredGraphs &graphs,
-                                          const NeighbourhoodParams &params);
+std::vector<Neighborhood> neighborhoods(const ColoredGraphs &graphs,
+                                        const NeighborhoodParams &params);
 
 } // namespace gdlnn

@@ -1,4 +1,4 @@
-// Neighbourhoods against balls compared one by one, and structure against paths tried one by one.
+// Neighborhoods against balls compared one by one, and structure against paths tried one by one.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -6,43 +6,43 @@
 #include <set>
 #include <tuple>
 
-#include "gdlnn/neighbourhoods.hpp"
+#include "gdlnn/neighborhoods.hpp"
 #include "gdlnn/structure.hpp"
 #include "testing.hpp"
 
 namespace gdlnn::tests {
 namespace {
 
-struct Coloured {
+struct Colored {
     bool directed = false;
-    std::vector<std::int32_t> node_colours, edge_colours;
+    std::vector<std::int32_t> node_colors, edge_colors;
     std::vector<std::int64_t> node_offsets{0}, edges, edge_offsets{0};
 
     int size() const { return static_cast<int>(node_offsets.size()) - 1; }
-    ColouredGraphs view() const {
-        return {size(),       node_colours.data(), node_offsets.data(),
-                edges.data(), edge_colours.data(), edge_offsets.data(),
+    ColoredGraphs view() const {
+        return {size(),       node_colors.data(), node_offsets.data(),
+                edges.data(), edge_colors.data(), edge_offsets.data(),
                 directed};
     }
 };
 
-Coloured random_graphs(Rng &rng) {
-    Coloured graphs;
+Colored random_graphs(Rng &rng) {
+    Colored graphs;
     graphs.directed = rng.chance(0.5);
-    const int n_colours = rng.between(1, 2);
+    const int n_colors = rng.between(1, 2);
     for (int g = rng.between(1, 5); g > 0; --g) {
         const int n = rng.between(0, 6);
         for (int v = 0; v < n; ++v)
-            graphs.node_colours.push_back(rng.below(n_colours));
+            graphs.node_colors.push_back(rng.below(n_colors));
         for (int u = 0; u < n; ++u)
             for (int v = graphs.directed ? 0 : u; v < n; ++v) {
                 if (!rng.chance(u == v ? 0.1 : 0.3))
                     continue;
                 graphs.edges.insert(graphs.edges.end(), {u, v});
-                graphs.edge_colours.push_back(rng.below(n_colours));
+                graphs.edge_colors.push_back(rng.below(n_colors));
             }
-        graphs.node_offsets.push_back(static_cast<std::int64_t>(graphs.node_colours.size()));
-        graphs.edge_offsets.push_back(static_cast<std::int64_t>(graphs.edge_colours.size()));
+        graphs.node_offsets.push_back(static_cast<std::int64_t>(graphs.node_colors.size()));
+        graphs.edge_offsets.push_back(static_cast<std::int64_t>(graphs.edge_colors.size()));
     }
     return graphs;
 }
@@ -51,7 +51,7 @@ using Arc = std::tuple<int, int, int>;
 using Form = std::pair<std::vector<int>, std::vector<Arc>>;
 
 // The least of all ways to write down the part of a graph on some nodes.
-Form least_form(const Coloured &graphs, int g, std::vector<std::int32_t> nodes) {
+Form least_form(const Colored &graphs, int g, std::vector<std::int32_t> nodes) {
     Form least;
     bool first = true;
     std::sort(nodes.begin(), nodes.end());
@@ -60,7 +60,7 @@ Form least_form(const Coloured &graphs, int g, std::vector<std::int32_t> nodes) 
         Form form;
         for (const auto v : nodes) {
             place.emplace(v, static_cast<int>(place.size()));
-            form.first.push_back(graphs.node_colours[idx(graphs.node_offsets[idx(g)] + v)]);
+            form.first.push_back(graphs.node_colors[idx(graphs.node_offsets[idx(g)] + v)]);
         }
         for (auto e = graphs.edge_offsets[idx(g)]; e < graphs.edge_offsets[idx(g + 1)]; ++e) {
             const auto u = place.find(graphs.edges[idx(2 * e)]),
@@ -69,7 +69,7 @@ Form least_form(const Coloured &graphs, int g, std::vector<std::int32_t> nodes) 
                 continue;
             const bool turn = !graphs.directed && u->second > v->second;
             form.second.emplace_back(turn ? v->second : u->second, turn ? u->second : v->second,
-                                     graphs.edge_colours[idx(e)]);
+                                     graphs.edge_colors[idx(e)]);
         }
         std::sort(form.second.begin(), form.second.end());
         if (first || form < least)
@@ -79,8 +79,8 @@ Form least_form(const Coloured &graphs, int g, std::vector<std::int32_t> nodes) 
     return least;
 }
 
-std::vector<std::int32_t> ball(const Coloured &graphs, int g, int centre, int radius) {
-    std::set<std::int32_t> inside{centre};
+std::vector<std::int32_t> ball(const Colored &graphs, int g, int center, int radius) {
+    std::set<std::int32_t> inside{center};
     for (int r = 0; r < radius; ++r) {
         const auto before = inside;
         for (auto e = graphs.edge_offsets[idx(g)]; e < graphs.edge_offsets[idx(g + 1)]; ++e)
@@ -91,10 +91,10 @@ std::vector<std::int32_t> ball(const Coloured &graphs, int g, int centre, int ra
     return {inside.begin(), inside.end()};
 }
 
-void neighbourhoods_case(std::uint64_t seed) {
+void neighborhoods_case(std::uint64_t seed) {
     Rng rng(seed ^ 0x62616c6cULL);
-    const Coloured graphs = random_graphs(rng);
-    NeighbourhoodParams params;
+    const Colored graphs = random_graphs(rng);
+    NeighborhoodParams params;
     params.radius = rng.below(4);
     params.min_support = rng.between(1, 3);
     std::map<Form, std::set<std::int32_t>> expected;
@@ -105,10 +105,10 @@ void neighbourhoods_case(std::uint64_t seed) {
     std::erase_if(expected, [&](const auto &item) {
         return static_cast<int>(item.second.size()) < params.min_support;
     });
-    const auto found = neighbourhoods(graphs.view(), params);
+    const auto found = neighborhoods(graphs.view(), params);
     check(found.size() == expected.size(), "number of patterns");
     std::size_t last = 0;
-    for (const Neighbourhood &pattern : found) {
+    for (const Neighborhood &pattern : found) {
         check(pattern.nodes.size() >= last, "larger before smaller");
         last = pattern.nodes.size();
         const auto at = expected.find(least_form(graphs, pattern.graph, pattern.nodes));
@@ -118,10 +118,10 @@ void neighbourhoods_case(std::uint64_t seed) {
               "the graphs of a pattern");
     }
     params.n_threads = 3;
-    const auto again = neighbourhoods(graphs.view(), params);
+    const auto again = neighborhoods(graphs.view(), params);
     check(std::equal(found.begin(), found.end(), again.begin(), again.end(),
-                     [](const Neighbourhood &a, const Neighbourhood &b) {
-                         return a.graph == b.graph && a.centre == b.centre &&
+                     [](const Neighborhood &a, const Neighborhood &b) {
+                         return a.graph == b.graph && a.center == b.center &&
                                 a.radius == b.radius && a.nodes == b.nodes && a.graphs == b.graphs;
                      }),
           "threads change a pattern");
@@ -177,8 +177,8 @@ void structure_case(std::uint64_t seed) {
 
 } // namespace
 
-void run_neighbourhoods_tests(Tally &tally, std::uint64_t first, int n_cases) {
-    tally.run("neighbourhoods", first, n_cases, neighbourhoods_case);
+void run_neighborhoods_tests(Tally &tally, std::uint64_t first, int n_cases) {
+    tally.run("neighborhoods", first, n_cases, neighborhoods_case);
     tally.run("structure", first, n_cases, structure_case);
 }
 

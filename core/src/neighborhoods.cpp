@@ -1,4 +1,4 @@
-#include "gdlnn/neighbourhoods.hpp"
+#include "gdlnn/neighborhoods.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +12,7 @@
 namespace gdlnn {
 namespace {
 
-// The ball in canonical order: its sizes, the colours of its nodes, and its edges with theirs. Two
+// The ball in canonical order: its sizes, the colors of its nodes, and its edges with theirs. Two
 // balls are the same pattern exactly where their certificates are equal.
 using Certificate = std::vector<std::int32_t>;
 
@@ -30,9 +30,9 @@ struct CertificateHash {
 // The patterns of some graphs in a row, each with its first ball.
 struct Found {
     std::unordered_map<Certificate, std::size_t, CertificateHash> number;
-    std::vector<Neighbourhood> patterns;
+    std::vector<Neighborhood> patterns;
 
-    Neighbourhood &of(const Certificate &certificate) {
+    Neighborhood &of(const Certificate &certificate) {
         const auto [at, fresh] = number.try_emplace(certificate, patterns.size());
         if (fresh)
             patterns.emplace_back();
@@ -43,21 +43,21 @@ struct Found {
 // Goes through the balls of one graph after another, reusing its buffers.
 class Collector {
   public:
-    Collector(const ColouredGraphs &graphs, const NeighbourhoodParams &params, Found &found)
+    Collector(const ColoredGraphs &graphs, const NeighborhoodParams &params, Found &found)
         : graphs_(graphs), params_(params), found_(found) {}
 
     void collect(int graph) {
         graph_ = graph;
         n_ = static_cast<int>(graphs_.node_offsets[graph + 1] - graphs_.node_offsets[graph]);
         m_ = static_cast<int>(graphs_.edge_offsets[graph + 1] - graphs_.edge_offsets[graph]);
-        colours_ = graphs_.node_colours + graphs_.node_offsets[graph];
+        colors_ = graphs_.node_colors + graphs_.node_offsets[graph];
         edges_ = graphs_.edges + 2 * graphs_.edge_offsets[graph];
-        edge_colours_ = graphs_.edge_colours + graphs_.edge_offsets[graph];
+        edge_colors_ = graphs_.edge_colors + graphs_.edge_offsets[graph];
         link();
         recorded_.clear();
         place_.assign(idx(n_), -1);
-        for (int centre = 0; centre < n_; ++centre)
-            grow(centre);
+        for (int center = 0; center < n_; ++center)
+            grow(center);
     }
 
   private:
@@ -75,9 +75,9 @@ class Collector {
 
     // The balls of one node, from the node alone outwards; ends where a ball is the whole
     // component.
-    void grow(int centre) {
-        ball_.assign(1, centre);
-        place_[idx(centre)] = 0;
+    void grow(int center) {
+        ball_.assign(1, center);
+        place_[idx(center)] = 0;
         std::size_t done = 0;
         for (int radius = 0; radius <= params_.radius; ++radius) {
             if (radius) {
@@ -92,7 +92,7 @@ class Collector {
             }
             if (too_large())
                 break;
-            record(centre, radius);
+            record(center, radius);
         }
         for (const auto v : ball_)
             place_[idx(v)] = -1;
@@ -109,18 +109,18 @@ class Collector {
         }
     }
 
-    void record(int centre, int radius) {
+    void record(int center, int radius) {
         // In dense graphs many nodes have the same ball, whose canonical order is dear.
         sorted_ = ball_;
         std::sort(sorted_.begin(), sorted_.end());
         if (!recorded_.insert(sorted_).second)
             return;
-        vertex_colours_.clear();
+        vertex_colors_.clear();
         inner_edges_.clear();
-        inner_colours_.clear();
+        inner_colors_.clear();
         for (std::size_t i = 0; i < ball_.size(); ++i) {
             const auto v = ball_[i];
-            vertex_colours_.push_back(colours_[v]);
+            vertex_colors_.push_back(colors_[v]);
             for (int k = start_[idx(v)]; k < start_[idx(v + 1)]; ++k) {
                 const int e = links_[idx(k)];
                 // Every edge once: where it leaves its source, and a self-loop at the first of its
@@ -131,22 +131,22 @@ class Collector {
                     continue;
                 inner_edges_.push_back(static_cast<std::int32_t>(i));
                 inner_edges_.push_back(place_[idx(edges_[2 * e + 1])]);
-                inner_colours_.push_back(edge_colours_[e]);
+                inner_colors_.push_back(edge_colors_[e]);
             }
         }
-        ColouredGraph graph;
+        ColoredGraph graph;
         graph.n = static_cast<int>(ball_.size());
-        graph.m = static_cast<int>(inner_colours_.size());
+        graph.m = static_cast<int>(inner_colors_.size());
         graph.directed = graphs_.directed;
-        graph.vertex_colour = vertex_colours_.data();
+        graph.vertex_color = vertex_colors_.data();
         graph.edges = inner_edges_.data();
-        graph.edge_colour = inner_colours_.data();
+        graph.edge_color = inner_colors_.data();
         const std::vector<std::int32_t> order = canonical_order(graph);
         certify(order);
-        Neighbourhood &pattern = found_.of(certificate_);
+        Neighborhood &pattern = found_.of(certificate_);
         if (pattern.nodes.empty()) {
             pattern.graph = graph_;
-            pattern.centre = centre;
+            pattern.center = center;
             pattern.radius = radius;
             for (const auto i : order)
                 pattern.nodes.push_back(ball_[idx(i)]);
@@ -160,37 +160,37 @@ class Collector {
         for (std::size_t i = 0; i < order.size(); ++i)
             rank_[idx(order[i])] = static_cast<std::int32_t>(i);
         arcs_.clear();
-        for (std::size_t e = 0; e < inner_colours_.size(); ++e) {
+        for (std::size_t e = 0; e < inner_colors_.size(); ++e) {
             auto u = rank_[idx(inner_edges_[2 * e])], v = rank_[idx(inner_edges_[2 * e + 1])];
             if (!graphs_.directed && u > v)
                 std::swap(u, v);
-            arcs_.push_back({u, v, inner_colours_[e]});
+            arcs_.push_back({u, v, inner_colors_[e]});
         }
         std::sort(arcs_.begin(), arcs_.end());
         certificate_.assign(
             {static_cast<std::int32_t>(order.size()), static_cast<std::int32_t>(arcs_.size())});
         for (const auto i : order)
-            certificate_.push_back(vertex_colours_[idx(i)]);
-        for (const auto &[u, v, colour] : arcs_)
-            certificate_.insert(certificate_.end(), {u, v, colour});
+            certificate_.push_back(vertex_colors_[idx(i)]);
+        for (const auto &[u, v, color] : arcs_)
+            certificate_.insert(certificate_.end(), {u, v, color});
     }
 
     struct Arc {
-        std::int32_t source, target, colour;
+        std::int32_t source, target, color;
         auto operator<=>(const Arc &) const = default;
     };
 
-    const ColouredGraphs &graphs_;
-    const NeighbourhoodParams &params_;
+    const ColoredGraphs &graphs_;
+    const NeighborhoodParams &params_;
     Found &found_;
     int graph_ = 0, n_ = 0, m_ = 0;
-    const std::int32_t *colours_ = nullptr, *edge_colours_ = nullptr;
+    const std::int32_t *colors_ = nullptr, *edge_colors_ = nullptr;
     const std::int64_t *edges_ = nullptr;
     std::vector<std::int32_t> start_, links_; // per node the numbers of its edges
     std::vector<std::int32_t> ball_, place_;  // nodes reached, and the place of each among them
     std::vector<std::int32_t> sorted_;
     std::set<std::vector<std::int32_t>> recorded_; // the balls of this graph so far
-    std::vector<std::int32_t> vertex_colours_, inner_edges_, inner_colours_;
+    std::vector<std::int32_t> vertex_colors_, inner_edges_, inner_colors_;
     std::vector<std::int32_t> rank_;
     std::vector<Arc> arcs_;
     Certificate certificate_;
@@ -199,8 +199,8 @@ class Collector {
 // Adds the patterns of later graphs to those of earlier ones.
 void merge(Found &into, Found &&later) {
     for (const auto &[certificate, number] : later.number) {
-        Neighbourhood &fresh = later.patterns[number];
-        Neighbourhood &known = into.of(certificate);
+        Neighborhood &fresh = later.patterns[number];
+        Neighborhood &known = into.of(certificate);
         if (known.nodes.empty())
             known = std::move(fresh);
         else
@@ -210,8 +210,8 @@ void merge(Found &into, Found &&later) {
 
 } // namespace
 
-std::vector<Neighbourhood> neighbourhoods(const ColouredGraphs &graphs,
-                                          const NeighbourhoodParams &params) {
+std::vector<Neighborhood> neighborhoods(const ColoredGraphs &graphs,
+                                        const NeighborhoodParams &params) {
     // Each part of the graphs is collected on one thread, and the parts are merged in order.
     const int n_parts = std::clamp(params.n_threads, 1, std::max(1, graphs.n_graphs));
     std::vector<Found> parts(idx(n_parts));
@@ -226,16 +226,16 @@ std::vector<Neighbourhood> neighbourhoods(const ColouredGraphs &graphs,
     });
     for (int part = 1; part < n_parts; ++part)
         merge(parts[0], std::move(parts[idx(part)]));
-    std::vector<Neighbourhood> result;
+    std::vector<Neighborhood> result;
     for (auto &pattern : parts[0].patterns)
         if (static_cast<int>(pattern.graphs.size()) >= params.min_support)
             result.push_back(std::move(pattern));
-    std::sort(result.begin(), result.end(), [](const Neighbourhood &a, const Neighbourhood &b) {
+    std::sort(result.begin(), result.end(), [](const Neighborhood &a, const Neighborhood &b) {
         if (a.nodes.size() != b.nodes.size())
             return a.nodes.size() < b.nodes.size();
         if (a.graph != b.graph)
             return a.graph < b.graph;
-        return a.radius != b.radius ? a.radius < b.radius : a.centre < b.centre;
+        return a.radius != b.radius ? a.radius < b.radius : a.center < b.center;
     });
     return result;
 }
