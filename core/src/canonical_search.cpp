@@ -130,12 +130,12 @@ void Search::merge_orbits(Frame &frame, std::size_t level) {
     for (std::size_t i = 0; i < frame.candidates.size(); ++i)
         slot_[frame.candidates[i]] = static_cast<std::int32_t>(i);
     for (; frame.automorphisms_seen < automorphisms_.size(); ++frame.automorphisms_seen) {
-        const Automorphism &moved = automorphisms_[frame.automorphisms_seen];
-        if (std::any_of(moved.begin(), moved.end(), [&](const auto &pair) {
+        const Automorphism &automorphism = automorphisms_[frame.automorphisms_seen];
+        if (std::any_of(automorphism.begin(), automorphism.end(), [&](const auto &pair) {
                 return depth_[pair.first] < static_cast<std::int32_t>(level);
             }))
             continue;
-        for (const auto &[from, to] : moved) {
+        for (const auto &[from, to] : automorphism) {
             if (slot_[from] < 0)
                 continue;
             const int a = root(frame.parent, slot_[from]), b = root(frame.parent, slot_[to]);
@@ -240,15 +240,15 @@ int Search::divergence(const Leaf &other) const {
 }
 
 bool Search::record_if_automorphism(const Leaf &other) {
-    Automorphism moved;
+    Automorphism automorphism;
     for (int i = 0; i < graph_.n(); ++i)
         if (other.order[i] != partition_.order()[i])
-            moved.emplace_back(other.order[i], partition_.order()[i]);
-    for (const auto &[from, to] : moved)
+            automorphism.emplace_back(other.order[i], partition_.order()[i]);
+    for (const auto &[from, to] : automorphism)
         slot_[from] = to;
     const auto image = [&](int v) { return slot_[v] < 0 ? v : slot_[v]; };
     bool same = true;
-    for (const auto &[from, to] : moved) {
+    for (const auto &[from, to] : automorphism) {
         const auto links = graph_.of(from), images = graph_.of(to);
         same = links.size() == images.size();
         for (const Link &link : images)
@@ -260,10 +260,10 @@ bool Search::record_if_automorphism(const Leaf &other) {
         if (!same)
             break;
     }
-    for (const auto &[from, to] : moved)
+    for (const auto &[from, to] : automorphism)
         slot_[from] = -1;
     if (same)
-        automorphisms_.push_back(std::move(moved));
+        automorphisms_.push_back(std::move(automorphism));
     return same;
 }
 

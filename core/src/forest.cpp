@@ -130,12 +130,12 @@ std::vector<double> predict(const Forest &forest, const float *rows, std::int64_
                 std::array<const ForestNode *, kTreesAtOnce> at;
                 for (int i = 0; i < n_trees; ++i)
                     at[i] = &forest.nodes[forest.roots[first + i]];
-                for (bool moved = true; moved;) {
-                    moved = false;
+                for (bool changed = true; changed;) {
+                    changed = false;
                     for (int i = 0; i < n_trees; ++i)
                         if (at[i]->feature >= 0) {
                             at[i] = &forest.nodes[branch(*at[i], row)];
-                            moved = true;
+                            changed = true;
                         }
                 }
                 for (int i = 0; i < n_trees; ++i) { // in the order of the trees: the same sum

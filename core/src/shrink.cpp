@@ -73,19 +73,19 @@ class Shrinker {
 
     void try_without(int v) {
         clear_bit(rest_.all.data(), v);
-        moved_.clear();
+        shrunk_.clear();
         for (std::size_t i = 0; i < held_.size(); ++i) {
             if (!test_bit(held_[i].used.data(), v))
                 continue; // the witness does not use v
-            Held moved{held_[i].pattern, held_[i].slot, {}, {}};
-            if (!find(moved)) {
+            Held shrunk{held_[i].pattern, held_[i].slot, {}, {}};
+            if (!find(shrunk)) {
                 set_bit(rest_.all.data(), v);
                 return;
             }
-            moved_.emplace_back(i, std::move(moved));
+            shrunk_.emplace_back(i, std::move(shrunk));
         }
-        for (auto &[i, moved] : moved_)
-            held_[i] = std::move(moved);
+        for (auto &[i, shrunk] : shrunk_)
+            held_[i] = std::move(shrunk);
     }
 
     Searcher &searcher_;
@@ -93,7 +93,7 @@ class Shrinker {
     std::int64_t budget_;
     bool complete_ = true;
     std::vector<Held> held_;
-    std::vector<std::pair<std::size_t, Held>> moved_;
+    std::vector<std::pair<std::size_t, Held>> shrunk_;
 };
 
 // The patterns that some task asks for; the others stay null.
