@@ -223,8 +223,7 @@ class PL4XGLClassifier(GraphClassifier):
                         for item, column, places in zip(deciding, columns, left.places, strict=True)
                     ),
                     nodes=left.nodes,
-                    method=Method("pl4xgl"),
-                    complete=left.complete,
+                    method=Method("pl4xgl", complete=left.complete),
                 )
             )
         return results

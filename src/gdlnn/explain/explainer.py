@@ -364,8 +364,8 @@ class Explainer:
                 for i in chosen[row].tolist()
             ]
             fit = None if quality is None else float(quality[row])
-            method = Method(technique.name, dict(technique.options()), self.random_state, fit)
-            known = {"nodes": part.nodes, "method": method, "complete": part.complete}
+            method = Method(technique.name, dict(technique.options()), self.random_state, fit, part.complete)
+            known = {"nodes": part.nodes, "method": method}
             target = int(targets[row])
             results.append(self._explanation(representation, row, target, reasons=tuple(reasons), **known))
         return results

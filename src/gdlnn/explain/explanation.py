@@ -117,7 +117,7 @@ class Value(NamedTuple):
 
 
 class Method(NamedTuple):
-    """How programs were weighed.
+    """How programs were weighed and the subgraph was found.
 
     Attributes
     ----------
@@ -125,12 +125,15 @@ class Method(NamedTuple):
         The technique, its options and its seed.
     quality
         How well the weights describe the model nearby (R² for LIME), or None.
+    complete
+        False where a search ran out of steps, so that the subgraph may be larger than needed.
     """
 
     technique: str
     options: Mapping[str, Any] = {}
     seed: int = 0
     quality: float | None = None
+    complete: bool = True
 
 
 class Contributions(NamedTuple):
@@ -202,11 +205,9 @@ class Explanation(NodeSubset):
         The sorted nodes of the subgraph: those of the places for the target, or no more than the matched
         programs need.
     method
-        How programs were weighed.
+        How programs were weighed and the subgraph was found.
     contributions
         What present programs add to a baseline; None for techniques without a baseline.
-    complete
-        False where a search ran out of steps, so that the subgraph may be larger than needed.
     threshold
         The probability of the target above which it is predicted.
     smiles
@@ -228,7 +229,6 @@ class Explanation(NodeSubset):
     nodes: tuple[int, ...]
     method: Method
     contributions: Contributions | None = None
-    complete: bool = True
     threshold: float = 0.5
     smiles: str | None = None
     domain: str | None = None
@@ -346,7 +346,6 @@ class Explanation(NodeSubset):
             "target": plain(self.target),
             **(self._chances() if self.value is None else self.value._asdict()),
             **self.method._asdict(),
-            "complete": self.complete,
             "smiles": self.smiles,
             "domain": self.domain,
             "domain_reason": self.domain_reason,

@@ -162,7 +162,7 @@ def subgraph_line(explanation: Explanation) -> str:
     if not any(reason.places for reason in explanation.reasons):
         return "None of the important programs matches, so there is no subgraph: absence decided."
     nodes = nodes_text(explanation.graph, explanation.nodes)
-    more = "" if explanation.complete else " (it may be larger than needed: a search ran out of steps)"
+    more = "" if explanation.method.complete else " (it may be larger than needed: a search ran out of steps)"
     return f"Subgraph: {nodes} of {explanation.graph.n_nodes}, counted from 1{more}."
 
 

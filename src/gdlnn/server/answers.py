@@ -114,7 +114,7 @@ class Answers:
             "smiles": row.smiles,
             "class_name": _class_name(model, explanation.prediction if classifies else explanation.target),
             "target": explanation.target,
-            "complete": explanation.complete,
+            "complete": explanation.method.complete,
             "n_programs_matched": int(found.matches[0].sum()),
             "uncertainty": found.uncertainty[0],
             "seen": found.in_training[0],
