@@ -27,7 +27,7 @@ NOTE = (
     "Differences are paired over splits, with 95 % intervals of the corrected resampled t-test; * where "
     "p < 0.05 after Holm's correction within the dataset."
 )
-OLD = "Rows that name a version are its own; where its cells were not kept, the figures are from its pages."
+OLD = "Rows that name a version, and figures with †, are of version 0.2; those not kept are from its pages."
 _PAPER = ("MUTAG", "Mutagenicity", "BBBP", "BACE", "ENZYMES", "PROTEINS", "PTC_MR", "NCI1", "BA-2Motifs")
 _PAPER_ROWS = {
     "MLP": "93.0±10.3 80.1±1.6 83.4±3.4 81.3±3.1 54.3±6.9 71.7±2.5 49.4±9.1 77.8±1.2 99.8±0.5",
@@ -100,7 +100,8 @@ def metric_table(frame: pd.DataFrame, metric: str, paper: bool = False, kept: Se
     """Return methods × datasets of one metric; with `paper`, the paper's rows below.
 
     Where a method has fewer splits than others, their number follows in brackets. The best is in bold, among
-    those with all splits. Rows of `kept` means are left out where the method has cells on all datasets.
+    those with all splits. `kept` means fill what has no cells, with †; a method without any cells has a row
+    of them.
     """
     datasets = datasets_in(frame["dataset"])
     fine = frame[(frame["status"] == "ok") & frame[metric].notna()]
@@ -108,18 +109,19 @@ def metric_table(frame: pd.DataFrame, metric: str, paper: bool = False, kept: Se
     means, n_splits = groups[metric].mean().round(4), groups["split"].nunique()
     full = means[n_splits == n_splits.groupby("dataset").transform("max")].groupby("dataset")
     best = full.min() if metric == "log_loss" else full.max()
-    n_datasets = frame[frame["status"] == "ok"].groupby("row")["dataset"].nunique()
+    known = set(fine["row"])
     old = {
-        (f"{line['row']}@{line['version']}", line["dataset"]): line
+        (line["row"] if line["row"] in known else f"{line['row']}@{line['version']}", line["dataset"]): line
         for line in kept
-        if line["metric"] == metric and n_datasets.get(line["row"], 0) < len(datasets)
+        if line["metric"] == metric and (line["dataset"], line["row"]) not in means
     }
     rows = []
     for row in rows_in([*frame["row"], *(row for row, _ in old)], (*METHODS, *VARIANTS)):
         shown = [row_title(row)]
         for dataset in datasets:
             if (row, dataset) in old:
-                shown.append(_kept_metric(old[row, dataset], metric, int(n_splits[dataset].max())))
+                text = _kept_metric(old[row, dataset], metric, int(n_splits[dataset].max()))
+                shown.append(f"{text} †" if row in known else text)
                 continue
             text = shown_metric(frame, dataset, row, metric)
             if (dataset, row) in means:

@@ -69,6 +69,7 @@ def compute_times(task: Task, config: RunConfig) -> Result:
     explainer, data, rows = EXPLAINERS[task.method], named_graphs(task, config), []
     model, times = explained_model(task, config)
     setting = {"scores": SHOWN, "network": SHARE}.get(explainer.kind, N_FEATURES)
+    model.predict(data.graphs[:1])  # the first prediction compiles the programs
     for row, graph in zip(task.rows, data.graphs, strict=True):
         clock = Clock()
         model.predict([graph])

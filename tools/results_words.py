@@ -278,12 +278,6 @@ def truths() -> str:
     return line_of("rules", "GDLNN: AUC").removeprefix("GDLNN: ")
 
 
-def rules_version() -> str:
-    """Say so where the table of known truths is of an earlier version."""
-    kept = (RESULTS / "rules-0.3.jsonl").is_file()
-    return "" if kept else "The table is of version 0.2, which showed other nodes."
-
-
 def sparsity() -> str:
     """Say how explanations compare with SubgraphX's at equal fidelity, judged in two ways."""
     return f"{line_of('explain', f'{AGAINST}, mean')}\n{line_of('explain', MASKED)}"
@@ -358,7 +352,6 @@ WORDS: dict[str, Callable[[], str]] = {
     "ablation": ablation,
     "intervals": intervals,
     "truths": truths,
-    "rules version": rules_version,
     "sparsity": sparsity,
     "stability": stability,
     "cost": cost,
