@@ -82,9 +82,9 @@ def _stable_since(file: Path) -> int:
 
 def try_graphs(environment: Environment, version: str, folder: Path) -> None:
     """Use graphs, without an extra."""
-    said = environment.run("gdlnn", "--version").strip()
-    if said != f"gdlnn {version}":
-        sys.exit(f"gdlnn --version: expected {version}, got {said}")
+    output = environment.run("gdlnn", "--version").strip()
+    if output != f"gdlnn {version}":
+        sys.exit(f"gdlnn --version: expected {version}, got {output}")
     used, place, *_ = environment.run("python", "-I", "-c", GRAPHS).split()
     if used != version or not Path(place).is_relative_to(folder):
         sys.exit(f"expected gdlnn {version} of the environment, got {used} in {place}")
@@ -97,9 +97,9 @@ def try_molecules(environment: Environment, wheel: Path) -> None:
     """Use molecules: refused without their extra, then with it, and an example script."""
     shutil.copytree(ROOT / "examples", environment.work / "examples")
     train = ["gdlnn", "train", "examples/molecules.csv", "--label", "active", "-o", "molecules.gdlnn"]
-    said = environment.run(*train, code=2)
-    if "pip install 'gdlnn[chem]'" not in said:
-        sys.exit(f"expected the command that installs the extra, got: {said}")
+    output = environment.run(*train, code=2)
+    if "pip install 'gdlnn[chem]'" not in output:
+        sys.exit(f"expected the command that installs the extra, got: {output}")
     environment.install(f"{wheel}[chem]")
     environment.run(*train)
     environment.run("python", "examples/chemist.py")

@@ -88,7 +88,7 @@ class Opened:
     def __call__(self, path: Path, width: int = 1280, scheme: str = "light") -> Any:
         page = self.browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
         page.on("pageerror", lambda error: self.problems.append(str(error)))
-        page.on("console", lambda said: self.problems.append(said.text))
+        page.on("console", lambda message: self.problems.append(message.text))
         page.on(
             "request",
             lambda asked: (
@@ -120,11 +120,11 @@ def test_a_named_group_is_named_and_lit(opened: Opened, nitro_file: Path) -> Non
     assert line.get_attribute("data-nodes") == "7 8 9"
     before = line.evaluate("e => getComputedStyle(e).fill")
     assert before == "none"
-    page.locator(".told .p1").hover()
+    page.locator(".terms .p1").hover()
     assert line.evaluate("e => getComputedStyle(e).fill") != "none"
     page.mouse.move(0, 0)
     assert line.evaluate("e => getComputedStyle(e).fill") == "none"
-    page.locator(".told .p1").focus()  # the same without a mouse
+    page.locator(".terms .p1").focus()  # the same without a mouse
     assert line.evaluate("e => getComputedStyle(e).fill") != "none"
 
 

@@ -44,12 +44,14 @@ def opened(
     page.set_default_timeout(30_000)
     page.on("pageerror", lambda error: problems.append(str(error)))
 
-    def dismissed(said: Any) -> None:
-        problems.append(said.message)
-        said.dismiss()
+    def dismissed(event: Any) -> None:
+        problems.append(event.message)
+        event.dismiss()
 
     page.on("dialog", dismissed)
-    page.on("console", lambda said: problems.append(said.text) if said.type in ("error", "warning") else None)
+    page.on(
+        "console", lambda event: problems.append(event.text) if event.type in ("error", "warning") else None
+    )
     page.on(
         "request",
         lambda asked: None if asked.url.startswith((url, "data:", "blob:")) else problems.append(asked.url),
@@ -111,9 +113,9 @@ def test_a_smiles_gives_a_prediction_and_a_picture(page: Any, molecules: tuple[P
     assert card.locator(".scale").is_visible()
     baseline = f"starts at {100 * expected.contributions.baseline:.0f} %"
     assert baseline in " ".join(card.inner_text().split())
-    told = card.locator(".told").inner_text()
-    assert "the model was trained on it" in told
-    assert "inside what was learnt" in told
+    facts = card.locator(".facts").inner_text()
+    assert "the model was trained on it" in facts
+    assert "inside what was learnt" in facts
     assert (
         model.decision_ is None or f"predicted from {model.decision_.threshold:.1%}"[:-1] in card.inner_text()
     )

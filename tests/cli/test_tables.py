@@ -66,8 +66,8 @@ def test_a_model_remembers_how_its_table_was_read(model: Path, capsys: pytest.Ca
     assert fitted.schema_.class_name(1) == "6 or more"
     report = model.with_name("r.html")
     run("report", model, model.with_name("mine.csv"), "-o", report, "--json", "-j", 1, "-q")
-    told = json.loads(capsys.readouterr().out)
-    assert told["n"] == 4  # of 35: the newest
+    output = json.loads(capsys.readouterr().out)
+    assert output["n"] == 4  # of 35: the newest
     assert "6 or more" in report.read_text()
 
 
@@ -241,10 +241,10 @@ def test_twins_with_different_labels_are_told_and_dropped(
     mine, out = write_table(tmp_path / "mine.csv", {"smiles": smiles, "y": y}), tmp_path / "m.gdlnn"
     common = ("train", mine, "--label", "y", "-o", out, "--split", "none", "-j", 1, "--head", "linear")
     run(*common, "--duplicates", "drop-conflicting")
-    told = capsys.readouterr().out
-    assert "1 group of identical graphs with different labels" in told
-    assert "row 1 (1), row 37 (0), row 39 (1): CCO" in told
-    assert "4 of 39 graphs are dropped as duplicates" in told
+    output = capsys.readouterr().out
+    assert "1 group of identical graphs with different labels" in output
+    assert "row 1 (1), row 37 (0), row 39 (1): CCO" in output
+    assert "4 of 39 graphs are dropped as duplicates" in output
     assert load_model(out).programs_.info.n_graphs == 35
     assert load_model(out).training_.provenance["duplicates"] == "drop-conflicting"
 
@@ -335,9 +335,9 @@ def test_a_filter_catalog_gives_the_same_matches(model: Path) -> None:
     matches = fitted.represent(smiles).matches
     for row, text in enumerate(smiles):
         entries = catalog.GetMatches(Chem.MolFromSmiles(text))
-        said = {int(entry.GetProp("number")) - 1 for entry in entries}
+        numbers = {int(entry.GetProp("number")) - 1 for entry in entries}
         expected = {i for i, (smarts, _, _) in enumerate(lines) if matches[row, columns[smarts]]}
-        assert said == expected
+        assert numbers == expected
 
 
 def test_a_class_that_is_written_as_ions_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -345,8 +345,8 @@ def test_a_class_that_is_written_as_ions_is_told(tmp_path: Path, capsys: pytest.
     table = write_table(tmp_path / "t.csv", {"smiles": [*acids, *CHAINS], "y": [1] * 20 + [0] * 36})
     words = ("train", table, "--label", "y", *QUICK, "-o", tmp_path / "m.gdlnn")
     run(*words)
-    told = capsys.readouterr().err
-    assert "warning: t: 100% of class 1 have charged atoms, but only 0% of the others" in told
-    assert "--standardize parent" in told
+    output = capsys.readouterr().err
+    assert "warning: t: 100% of class 1 have charged atoms, but only 0% of the others" in output
+    assert "--standardize parent" in output
     run(*words, "--standardize", "parent")
     assert "charged atoms" not in capsys.readouterr().err

@@ -69,9 +69,9 @@ def test_nothing_that_is_printed_moves_the_cursor(
     monkeypatch.chdir(files)
     with contextlib.suppress(SystemExit):
         main(COMMANDS[name])
-    said = capfd.readouterr()
-    assert "owned" in said.out + said.err or name in ("convert", "predict")
-    assert not DRIVES & set(said.out + said.err)
+    printed = capfd.readouterr()
+    assert "owned" in printed.out + printed.err or name in ("convert", "predict")
+    assert not DRIVES & set(printed.out + printed.err)
 
 
 def test_alerts_and_predictions_of_molecules(
@@ -86,6 +86,6 @@ def test_alerts_and_predictions_of_molecules(
     ):
         with contextlib.suppress(SystemExit):
             main(words)
-        said = capfd.readouterr()
-        assert not DRIVES & set(said.out + said.err)
+        printed = capfd.readouterr()
+        assert not DRIVES & set(printed.out + printed.err)
     assert (files / f"{EVIL}.csv").exists(), "it went so far"

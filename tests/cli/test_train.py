@@ -46,20 +46,20 @@ def test_a_table_in_a_table_out(table: Path, capsys: pytest.CaptureFixture[str])
     model, out = table.with_name("m.gdlnn"), table.with_name("out.csv")
     options = ("--label", "verdict", "--id", "key", "--epsilon", "0.1,10%", "-j", 1)
     run("train", table, *options, "--split", "none", "-o", model)
-    told = capsys.readouterr().out
-    assert "my: 10 graphs, split all graphs: train 10; 2 rows were skipped" in told
-    assert "The strongest of " in told
+    output = capsys.readouterr().out
+    assert "my: 10 graphs, split all graphs: train 10; 2 rows were skipped" in output
+    assert "The strongest of " in output
     assert load_model(model).classes_.tolist() == ["bad", "good"]
 
     run("predict", model, table, "--id", "key", "-o", out, "-j", 1)
-    told = capsys.readouterr().out
-    assert "out.csv: 12 rows: bad" in told
-    assert "1 row was skipped; the table gives the reasons" in told
+    output = capsys.readouterr().out
+    assert "out.csv: 12 rows: bad" in output
+    assert "1 row was skipped; the table gives the reasons" in output
     rows = rows_of(out)
     assert [row["row"] for row in rows] == [str(i) for i in range(1, 13)]
     assert [row["id"] for row in rows if row["id"]] == list("abcdefghijl")
     trained_on = sum("in the training set" in row["reason"] for row in rows)
-    assert f"{trained_on} graphs were in the training data" in told
+    assert f"{trained_on} graphs were in the training data" in output
     for row in rows:
         if row["prediction"]:
             assert (row["domain"] == "inside") == (row["reason"] in ("", "in the training set"))

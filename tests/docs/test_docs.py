@@ -120,8 +120,8 @@ def test_the_commands_of_a_page_run(
             try:
                 shell.run(line)
             except (AssertionError, subprocess.CalledProcessError, pytest.fail.Exception) as error:
-                said = capsys.readouterr().err
-                raise AssertionError(f"{name_of(page)}: {line}: {error}\n{said}") from error
+                printed = capsys.readouterr().err
+                raise AssertionError(f"{name_of(page)}: {line}: {error}\n{printed}") from error
         if shell.server is not None:
             assert shell.server.stop() == 0
     for line in lines:

@@ -40,8 +40,8 @@ def test_a_chemists_table_becomes_a_report(tmp_path: Path, capsys: pytest.Captur
     assert "<svg" in page.replace("\\u003c", "<")
     assert '"smarts":"[' in page.replace("\\u0026", "&")
     assert gdlnn.load_model(report.with_suffix(".gdlnn")).classes_.tolist() == ["no", "yes"]
-    said = capsys.readouterr().out
-    accuracy = float(said.split("held-out molecules: ")[1].split("%")[0])
+    output = capsys.readouterr().out
+    accuracy = float(output.split("held-out molecules: ")[1].split("%")[0])
     assert accuracy >= 80  # a program finds the groups that the label is made of
 
 

@@ -36,12 +36,12 @@ def test_there_is_one_version() -> None:
     version = PROJECT["version"]
     assert gdlnn.__version__ == version, "reinstall the package: make setup"
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    said = subprocess.run(
+    ended = subprocess.run(
         [sys.executable, "-c", "from gdlnn.cli import main; main(['--version'])"],
         capture_output=True,
         text=True,
     )
-    assert said.stdout == f"gdlnn {version}\n"
+    assert ended.stdout == f"gdlnn {version}\n"
 
 
 def imports_of(file: Path) -> set[str]:

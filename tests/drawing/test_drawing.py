@@ -123,8 +123,8 @@ def test_programs_as_diagrams() -> None:
         schema,
     )
     words = " ".join(parsed(draw_program(program, schema)).itertext())
-    for said in ("N", "charge ≥ 1", "atom in {N, O}", "any", "double"):
-        assert said in words
+    for word in ("N", "charge ≥ 1", "atom in {N, O}", "any", "double"):
+        assert word in words
     assert "value in [1, 2]" in draw_program(Program.parse("node x <[1, 2]>"))
     assert "value ≤ 2" in draw_program(Program.parse("node x <[-inf, 2]>"))
     assert "matches every graph" in draw_program(Program())

@@ -69,8 +69,8 @@ def test_the_model_as_a_whole(
     assert "<svg" in page
     capsys.readouterr()
     run("explain", *files, "--global", "--json")
-    told = json.loads(capsys.readouterr().out)
-    assert {item["label"] for item in told["classes"]} == {0, 1}
+    output = json.loads(capsys.readouterr().out)
+    assert {item["label"] for item in output["classes"]} == {0, 1}
 
 
 @pytest.mark.parametrize(

@@ -157,8 +157,8 @@ def test_a_global_explanation_without_labels_counts_predictions() -> None:
     assert not found.labeled
     assert "predicted graphs (" in found.describe()
     counts = {label: item.n_graphs for label, item in found.classes.items()}
-    said = model.predict(TEST).tolist()
-    assert counts == {label: said.count(label) for label in (0, 1)}
+    predicted = model.predict(TEST).tolist()
+    assert counts == {label: predicted.count(label) for label in (0, 1)}
     with pytest.raises(ExplanationError, match="expected 20 labels"):
         explain_model(model, TEST, [0, 1])
     with pytest.raises(ExplanationError, match="max_places"):

@@ -49,14 +49,14 @@ def random_dataset(seed: int) -> GraphDataset:
 
 def exact(table: Any, row: int) -> Intervals | None:
     """Return the exact values of a row; quantities and what all rows share are left open."""
-    said = [
+    stated = [
         np.ptp(table[:, c]) > 0 and bool((table[:, c] == np.floor(table[:, c])).all())
         for c in range(table.shape[1])
     ]
-    if not any(said):
+    if not any(stated):
         return None
     values = table[row].tolist()
-    return tuple(Interval(v, v) if say else ANY for v, say in zip(values, said, strict=True))
+    return tuple(Interval(v, v) if is_stated else ANY for v, is_stated in zip(values, stated, strict=True))
 
 
 def slow_balls(data: GraphDataset, radius: int) -> dict[Program, set[int]]:

@@ -145,9 +145,9 @@ def test_graphs_outside_what_was_learnt_are_flagged(fitted: GDLNNClassifier) -> 
         DomainAnswer("outside", "contains none of the patterns of the model", None, 0.0)
     ]
     features = np.zeros((1, len(fitted.get_feature_names_out())))  # no program, and an empty graph pools to 0
-    said = fitted.head_outputs(features)
-    np.testing.assert_array_equal(fitted.predict_proba([lonely]), said)
-    assert fitted.predict([lonely])[0] == fitted.classes_[said[0].argmax()]
+    found = fitted.head_outputs(features)
+    np.testing.assert_array_equal(fitted.predict_proba([lonely]), found)
+    assert fitted.predict([lonely])[0] == fitted.classes_[found[0].argmax()]
 
 
 def test_the_strongest_programs_speak_for_their_class(fitted: GDLNNClassifier, motifs: GraphDataset) -> None:
@@ -263,8 +263,8 @@ def test_a_value_that_training_never_had_is_reported_once(caplog: pytest.LogCapt
     with caplog.at_level("WARNING"):
         model.predict([green])
         model.predict([green, green])
-    said = [record.getMessage() for record in caplog.records if "no training graph" in record.getMessage()]
-    assert said == ["node feature 'color': no training graph has 2; no condition on it matches there"]
+    found = [record.getMessage() for record in caplog.records if "no training graph" in record.getMessage()]
+    assert found == ["node feature 'color': no training graph has 2; no condition on it matches there"]
 
 
 def test_a_schema_that_contradicts_the_training_graphs_is_refused() -> None:

@@ -60,11 +60,11 @@ def test_a_model_is_its_table(tmp_path: Path) -> None:
         assert row.right == (np.asarray(TEST.y)[matches[:, row.column]] == row.label).sum()
     assert all(row.words.split()[-1].rstrip(".") in scorecard_text(model, TEST) for row in rows)
     constant = re.search(r"constant: (\S+) for (\w+)$", scorecard_text(model).strip())
-    told = np.full(len(TEST), float(constant[1]))
+    log_odds = np.full(len(TEST), float(constant[1]))
     for row in rows:
-        told += np.where(matches[:, row.column], row.contribution, 0) * (1 if row.label == 1 else -1)
+        log_odds += np.where(matches[:, row.column], row.contribution, 0) * (1 if row.label == 1 else -1)
     chance = model.predict_proba(TEST)[:, 1]
-    np.testing.assert_allclose(told, np.log(chance / (1 - chance)), atol=0.01)
+    np.testing.assert_allclose(log_odds, np.log(chance / (1 - chance)), atol=0.01)
     model.save(tmp_path / "m.gdlnn")
     again = load_model(tmp_path / "m.gdlnn")
     np.testing.assert_allclose(again.predict_proba(TEST), model.predict_proba(TEST), atol=1e-6)

@@ -28,25 +28,27 @@ def drawn(n: int, n_classes: int, seed: int) -> tuple[np.ndarray, np.ndarray, np
 def test_scores_are_those_of_scikit_learn(seed: int) -> None:
     y, proba, classes = drawn(200, 2, seed)
     found = score_intervals(y, proba, classes)
-    said = proba.argmax(axis=1)
+    predicted = proba.argmax(axis=1)
     assert found["roc_auc"] == pytest.approx(metrics.roc_auc_score(y, proba[:, 1]))
     assert found["rare_class"] == 0
     assert found["pr_auc"] == pytest.approx(metrics.average_precision_score(y == 0, proba[:, 0]))
-    assert found["mcc"] == pytest.approx(metrics.matthews_corrcoef(y, said))
-    assert found["balanced_accuracy"] == pytest.approx(metrics.balanced_accuracy_score(y, said))
+    assert found["mcc"] == pytest.approx(metrics.matthews_corrcoef(y, predicted))
+    assert found["balanced_accuracy"] == pytest.approx(metrics.balanced_accuracy_score(y, predicted))
     for item in found["classes"]:
         own = item["label"]
-        assert item["recall"] == pytest.approx(metrics.recall_score(y == own, said == own))
-        assert item["precision"] == pytest.approx(metrics.precision_score(y == own, said == own))
-        assert item["recall_interval"] == list(wilson(int(((y == own) & (said == own)).sum()), item["n"]))
+        assert item["recall"] == pytest.approx(metrics.recall_score(y == own, predicted == own))
+        assert item["precision"] == pytest.approx(metrics.precision_score(y == own, predicted == own))
+        assert item["recall_interval"] == list(
+            wilson(int(((y == own) & (predicted == own)).sum()), item["n"])
+        )
     json.dumps(found)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_resample_scores_as_its_graphs_do(n_classes: int) -> None:
     y, proba, classes = drawn(80, n_classes, 7)
-    said = proba.argmax(axis=1)
-    statistics = _statistics(y, said, proba, 0 if n_classes == 2 else None)
+    predicted = proba.argmax(axis=1)
+    statistics = _statistics(y, predicted, proba, 0 if n_classes == 2 else None)
     rng = np.random.default_rng(0)
     own = [np.flatnonzero(y == code) for code in classes]
     weights = _times_drawn(
@@ -89,8 +91,8 @@ def test_classes_of_one_graph() -> None:
 def test_given_labels_and_training_counts_decide() -> None:
     y, proba, _ = drawn(50, 2, 3)
     names = np.array(["no", "yes"])
-    said = np.full(50, "yes")
-    found = score_intervals(names[y], proba, names, said, [("no", 90), ("yes", 10)])
+    predicted = np.full(50, "yes")
+    found = score_intervals(names[y], proba, names, predicted, [("no", 90), ("yes", 10)])
     assert found["rare_class"] == "yes"
     assert found["pr_auc"] == pytest.approx(metrics.average_precision_score(y == 1, proba[:, 1]))
     assert found["classes"][0]["precision"] is None

@@ -7,10 +7,10 @@ Bonds = list[tuple[int, int]]
 
 def v3000(symbols: Sequence[str], bonds: Bonds, counts: str = "") -> str:
     """Return a record of an SDF file in the version without a limit on atoms; atoms are counted from 1."""
-    told = counts or f"COUNTS {len(symbols)} {len(bonds)} 0 0 0"
+    count_line = counts or f"COUNTS {len(symbols)} {len(bonds)} 0 0 0"
     atoms = (f"{number} {symbol} {number}.0 0 0 0" for number, symbol in enumerate(symbols, start=1))
     listed = (f"{number} 1 {a} {b}" for number, (a, b) in enumerate(bonds, start=1))
-    parts = ["BEGIN CTAB", told, "BEGIN ATOM", *atoms, "END ATOM", "BEGIN BOND", *listed, "END BOND"]
+    parts = ["BEGIN CTAB", count_line, "BEGIN ATOM", *atoms, "END ATOM", "BEGIN BOND", *listed, "END BOND"]
     head = ["", "  x", "", "  0  0  0     0  0            999 V3000"]
     return "\n".join([*head, *(f"M  V30 {part}" for part in (*parts, "END CTAB")), "M  END", ""])
 

@@ -47,7 +47,7 @@ class Data:
     def mutations(self, program: Program) -> list[Mutation]:
         return list(mutations(program, *(self.nominal or ())))
 
-    def said(self, program: Program) -> Program:
+    def plain(self, program: Program) -> Program:
         """Return what is left of a program's bounds: where values are named, those that exclude something."""
         if self.nominal is None:
             return program
@@ -158,7 +158,7 @@ def greedy(data: Data, target: int, nodes: list[int], *, connected: bool = True)
             if best is None or (mutant_score, rank) > best:
                 best, chosen = (mutant_score, rank), mutation
         if best is None or best[0] < score:
-            return Mined(data.said(program), score, data.support(program), steps)
+            return Mined(data.plain(program), score, data.support(program), steps)
         program, score, steps = chosen.program, best[0], steps + 1
 
 
@@ -229,4 +229,4 @@ def sequential(data: Data, target: int, nodes: list[int], *, connected: bool = T
         if not try_(choice):
             break
         steps += 1
-    return Mined(data.said(program), data.count(program, label)[0], data.support(program), steps)
+    return Mined(data.plain(program), data.count(program, label)[0], data.support(program), steps)

@@ -35,9 +35,9 @@ def test_report_writes_a_page_and_says_so(
     first = page.read_bytes()
     run(*given, "--json", "--quiet")
     shown = capsys.readouterr()
-    told = json.loads(shown.out)
+    output = json.loads(shown.out)
     assert shown.err == ""
-    assert told["n"] == 6
+    assert output["n"] == 6
     assert page.read_bytes() == first
 
 
@@ -55,7 +55,7 @@ def test_a_report_on_other_data_is_about_all_of_it(
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "expected"),
     [
         (["report", "nothing.gdlnn", DATA], "nothing.gdlnn: no such file; expected a model file"),
         (["report", "MODEL", "nowhere.csv"], "nowhere.csv: no such file"),
@@ -65,7 +65,7 @@ def test_a_report_on_other_data_is_about_all_of_it(
 )
 def test_bad_input_is_one_line(
     change: list[str],
-    said: str,
+    expected: str,
     model_file: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -76,14 +76,14 @@ def test_bad_input_is_one_line(
     assert exit_code(*words) == 2
     errors = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error: ")]
     assert len(errors) == 1
-    assert said in errors[0]
+    assert expected in errors[0]
     assert list(tmp_path.iterdir()) == []
 
 
 def test_demo_ends_with_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "demo" / "report.html"
     run("demo", "synthetic:ba-2motifs:60", "-o", str(page))
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     for words in ("60 graphs of cycle (30), house (30)", "Trained ", "starts at ", "accuracy "):
-        assert words in said
+        assert words in output
     assert "BA-2Motifs · GDLNN report" in page.read_text(encoding="utf-8")

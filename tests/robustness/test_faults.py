@@ -219,9 +219,9 @@ def test_a_signal_ends_a_command_in_order(
     with pytest.raises(SystemExit) as end:
         main([*words, "-o", str(out)])
     assert end.value.code == code
-    said = capsys.readouterr()
-    assert "stopped: nothing was written" in said.err
-    assert "Traceback" not in said.err
+    printed = capsys.readouterr()
+    assert "stopped: nothing was written" in printed.err
+    assert "Traceback" not in printed.err
     assert out.read_text() == "from before"
     assert sorted(path.name for path in files.iterdir()) == listed
     assert signal.getsignal(signal.SIGTERM) is before
@@ -263,8 +263,8 @@ def test_no_output_is_half_written(
     listed = sorted(path.name for path in files.iterdir())
     with little_room(100), pytest.raises(SystemExit) as end:
         main([name if word == "OUT" else word for word in words])
-    said = capsys.readouterr().err.strip().splitlines()[-1]
-    assert said == (f"error: {name}: cannot be written: File too large; the existing file is unchanged")
+    printed = capsys.readouterr().err.strip().splitlines()[-1]
+    assert printed == (f"error: {name}: cannot be written: File too large; the existing file is unchanged")
     assert end.value.code == 2
     assert out.read_text() == "from before"
     assert sorted(path.name for path in files.iterdir()) == listed
@@ -284,9 +284,9 @@ def test_mining_ends_with_what_is_done_and_goes_on(tmp_path: Path) -> None:
         time.sleep(0.005)
     process.send_signal(signal.SIGINT)  # to no effect
     process.send_signal(signal.SIGTERM)
-    _, said = process.communicate(timeout=60)
+    _, printed = process.communicate(timeout=60)
     assert process.returncode == 143
-    assert b"p.jsonl is incomplete. Run the same command again to resume from the checkpoint." in said
+    assert b"p.jsonl is incomplete. Run the same command again to resume from the checkpoint." in printed
     assert not ProgramSet.load(out).complete
     with pytest.raises(SystemExit) as ended:
         main(words)

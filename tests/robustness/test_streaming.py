@@ -87,9 +87,9 @@ def test_batches_make_no_difference(
 ) -> None:
     data, folder = file.with_name("d.jsonl"), file.parent
     assert run("predict", file, data, "-o", folder / "whole.csv", "-j", 1) == 0
-    told = capsys.readouterr().out
-    assert "whole.csv: 24 rows" in told
-    assert "rows per second" in told
+    output = capsys.readouterr().out
+    assert "whole.csv: 24 rows" in output
+    assert "rows per second" in output
     monkeypatch.setattr("gdlnn.cli.predict.BATCH", 5)
     assert run("predict", file, data, "-o", folder / "cut.csv", "-j", 1) == 0
     # Sums of floats may end otherwise in the last digits where the batches differ.
@@ -158,9 +158,9 @@ def test_bad_rows_of_a_table_are_rows_with_a_reason(tmp_path: Path) -> None:
         "more than one line; is a quote not closed?",
     ]
     reasons = [row.reason for row in rows if row.graph is None][5:]
-    told = [reason.split(", got")[0] for reason in reasons]
-    assert re.fullmatch(r"line 11 to \d+: expected a row", told.pop(1))  # as far as a cell may go
-    assert told == [
+    output = [reason.split(", got")[0] for reason in reasons]
+    assert re.fullmatch(r"line 11 to \d+: expected a row", output.pop(1))  # as far as a cell may go
+    assert output == [
         "line 10: expected a row",
         "line 30013 to 30014: a quote is not closed before the end of the file",
     ]
@@ -220,9 +220,9 @@ def test_json_lines_are_read_as_they_are_used(
     lines.write_text("\n".join(content))
     capsys.readouterr()
     assert run("predict", file, lines, "-o", file.with_name("bad.csv"), "-j", 1) == 0
-    told = capsys.readouterr().out
-    assert "bad.csv: 25 rows" in told
-    assert "3 rows were skipped" in told
+    output = capsys.readouterr().out
+    assert "bad.csv: 25 rows" in output
+    assert "3 rows were skipped" in output
     with file.with_name("bad.csv").open() as table:
         reasons = [row["reason"] for row in csv.DictReader(table) if not row["prediction"]]
     assert reasons[0].startswith("line 4: expected a JSON object")

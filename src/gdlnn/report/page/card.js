@@ -95,22 +95,22 @@ function enough(graph, svg) {
   const found = graph.enough;
   if (!found) return null;
   const n = found.nodes.length, nodes = graph.nodes_word;
-  const told = found.found
+  const words = found.found
     ? `Of ${n === 1 ? `one ${nodes.slice(0, -1)}` : `${n} ${nodes}`} out of ${graph.n_nodes} alone (${counting(found.nodes)}) the model says the same. ` +
       `Ringed in the drawing: ${found.words.map(w => w.replace(/\.$/, "")).join("; and ")}.`
     : "No part of this graph is enough by itself.";
   return element("details", {class: "enough", ontoggle: event => svg.classList.toggle("shows-kept", event.target.open)},
-    element("summary", {}, "What alone is enough?"), element("p", {}, told));
+    element("summary", {}, "What alone is enough?"), element("p", {}, words));
 }
 
 function counterfactual(graph, svg, name) {
   const found = graph.counterfactual;
   if (!found) return null;
   const nodes = graph.nodes_word;
-  const told = found.found
+  const words = found.found
     ? `Without ${found.words.join(" and ")} the model says ` +
       `${name(found.prediction)} (${percent(found.probability)}). Crossed out in the drawing.`
     : `No few ${nodes} were found whose removal changes the prediction.`;
   return element("details", {class: "change", ontoggle: event => svg.classList.toggle("shows-gone", event.target.open)},
-    element("summary", {}, "What would change it?"), element("p", {}, told));
+    element("summary", {}, "What would change it?"), element("p", {}, words));
 }

@@ -53,13 +53,13 @@ function chances(found, model) {
       element("span", {class: "number"}, percent(found.probabilities[i])))]));
 }
 
-// What each of several models says of a graph; `pick` is told the label to explain.
+// What each of several models says of a graph; `pick` gets the label to explain.
 function profile(predictions, models, shown, pick) {
   return element("dl", {class: "chances profile"}, ...models.flatMap(m => {
-    const said = predictions[m.model], code = m.classes.findIndex(c => c.label === said.label);
+    const prediction = predictions[m.model], code = m.classes.findIndex(c => c.label === prediction.label);
     const title = element("button", {type: "button", "aria-pressed": String(m.model === shown), onclick: () => pick(m.model)}, m.model);
-    return [element("dt", {}, title), element("dd", {}, bar(said.probabilities[code]),
-      element("span", {class: "number"}, `${said.class_name} with ${percent(said.probability)}`, said.domain === "outside" ? ", outside what was learnt" : ""))];
+    return [element("dt", {}, title), element("dd", {}, bar(prediction.probabilities[code]),
+      element("span", {class: "number"}, `${prediction.class_name} with ${percent(prediction.probability)}`, prediction.domain === "outside" ? ", outside what was learnt" : ""))];
   }));
 }
 
@@ -72,7 +72,7 @@ function facts(found, model) {
   if (found.uncertainty != null) rows.push(["Uncertainty", `± ${(100 * found.uncertainty).toFixed(1)} points: how far the members of the ensemble disagree`]);
   if (found.domain && !found.warning) rows.push(["Domain", WHERE[found.domain]]);
   if (found.seen != null) rows.push(["Seen", found.seen ? "the model was trained on it, so this is no test of the model" : "not in the training set"]);
-  return element("dl", {class: "told"}, ...rows.flatMap(([what, words]) => [element("dt", {}, what), element("dd", {}, words)]));
+  return element("dl", {class: "facts"}, ...rows.flatMap(([what, words]) => [element("dt", {}, what), element("dd", {}, words)]));
 }
 
 function reasons(found, target) {

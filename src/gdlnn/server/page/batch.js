@@ -1,6 +1,6 @@
 // Many predictions: a table to sort and filter, and the csv that `gdlnn predict` writes.
 const SHOWN_AT_ONCE = 500;
-const saidOf = (row, label) => row.error != null ? null : row.predictions ? row.predictions[label] : row;
+const predictionOf = (row, label) => row.error != null ? null : row.predictions ? row.predictions[label] : row;
 
 function csvOf(answer, rows) {
   const quote = value => /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
@@ -14,10 +14,10 @@ function csvOf(answer, rows) {
   const digits = number => Number(number.toPrecision(4));
   const value = (row, column) => {
     if (column.model == null) return {row: row.row, id: row.error == null ? row.name : "", smiles: row.smiles, reason: reason(row)}[column.value];
-    const said = saidOf(row, column.model);
-    if (!said) return "";
-    if (column.code != null) return digits(said.probabilities[column.code]);
-    return column.value === "probability" ? digits(said.probability) : said[column.value];
+    const prediction = predictionOf(row, column.model);
+    if (!prediction) return "";
+    if (column.code != null) return digits(prediction.probabilities[column.code]);
+    return column.value === "probability" ? digits(prediction.probability) : prediction[column.value];
   };
   const lines = rows.map(row => [...row.cells, ...Array(answer.columns.length - row.cells.length).fill(""), ...answer.added.map(c => value(row, c))]);
   return [[...answer.columns, ...answer.added.map(c => c.name)], ...lines]
@@ -26,7 +26,7 @@ function csvOf(answer, rows) {
 
 const ORDER = {outside: 0, edge: 1, inside: 2};
 function batchColumns(models, label, noun) {
-  const own = row => saidOf(row, label);
+  const own = row => predictionOf(row, label);
   const shown = [
     {key: "row", title: "Row", number: true, value: r => r.row, text: r => String(r.row)},
     {key: "name", title: noun, value: r => r.name.toLowerCase(), text: r => r.name, small: r => r.smiles !== r.name ? r.smiles : null},
@@ -38,12 +38,12 @@ function batchColumns(models, label, noun) {
     {key: "seen", title: "Seen", value: r => own(r)?.seen ? 0 : 1, text: r => own(r)?.seen ? "trained on" : own(r)?.seen === false ? "no" : ""},
   ];
   const others = models.filter(m => m.model !== label).map(m => ({key: `of ${m.model}`, title: m.model,
-    value: r => saidOf(r, m.model)?.class_name.toLowerCase() ?? "\uffff",
-    text: r => { const said = saidOf(r, m.model); return said ? `${said.class_name}, ${percent(said.probability)}` : ""; }}));
+    value: r => predictionOf(r, m.model)?.class_name.toLowerCase() ?? "\uffff",
+    text: r => { const prediction = predictionOf(r, m.model); return prediction ? `${prediction.class_name}, ${percent(prediction.probability)}` : ""; }}));
   return [...shown, ...others];
 }
 
-// `models` are those of the answer, `label` the one that is looked at, `noun` what graphs are called; `explain` is told the row to explain.
+// `models` are those of the answer, `label` the one that is looked at, `noun` what graphs are called; `explain` gets the row to explain.
 function batchTable(answer, models, label, noun, explain) {
   const columns = batchColumns(models, label, noun), classes = models.find(m => m.model === label).classes;
   const state = {key: "row", down: false, most: SHOWN_AT_ONCE};
@@ -109,10 +109,10 @@ function batchFilters(answer, classes, label, changed) {
   const seen = choice("Seen", [["", "any"], ["true", "trained on"], ["false", "not in training"]]);
   const search = element("input", {type: "search", spellcheck: "false", oninput: changed});
   const holds = row => {
-    const said = saidOf(row, label), words = search.value.trim().toLowerCase();
-    if (of.select.value === "error" ? said : of.select.value && said?.label !== classes[+of.select.value].label) return false;
-    if (domain.select.value && said?.domain !== domain.select.value) return false;
-    if (seen.select.value && String(said?.seen) !== seen.select.value) return false;
+    const prediction = predictionOf(row, label), words = search.value.trim().toLowerCase();
+    if (of.select.value === "error" ? prediction : of.select.value && prediction?.label !== classes[+of.select.value].label) return false;
+    if (domain.select.value && prediction?.domain !== domain.select.value) return false;
+    if (seen.select.value && String(prediction?.seen) !== seen.select.value) return false;
     return !words || [row.name, row.smiles, ...row.cells].some(text => text?.toLowerCase().includes(words));
   };
   return {filters: [element("label", {}, "Search", " ", search), of.label, domain.label, seen.label], holds};
@@ -122,15 +122,15 @@ function batchSummary(answer, classes, label) {
   const counts = new Map(classes.map(c => [c.name, 0]));
   let wrong = 0, outside = 0, seen = 0;
   for (const row of answer.rows) {
-    const said = saidOf(row, label);
-    if (!said) { wrong += 1; continue; }
-    counts.set(said.class_name, counts.get(said.class_name) + 1);
-    outside += said.domain === "outside" ? 1 : 0;
-    seen += said.seen ? 1 : 0;
+    const prediction = predictionOf(row, label);
+    if (!prediction) { wrong += 1; continue; }
+    counts.set(prediction.class_name, counts.get(prediction.class_name) + 1);
+    outside += prediction.domain === "outside" ? 1 : 0;
+    seen += prediction.seen ? 1 : 0;
   }
-  const told = [...counts].map(([name, n]) => `${name} ${n.toLocaleString("en")}`);
-  if (outside) told.push(`${outside} outside what was learnt`);
-  if (seen) told.push(`${seen} trained on`);
-  if (wrong) told.push(`${wrong} not read`);
-  return (label ? `${label}: ` : "") + told.join(" · ");
+  const parts = [...counts].map(([name, n]) => `${name} ${n.toLocaleString("en")}`);
+  if (outside) parts.push(`${outside} outside what was learnt`);
+  if (seen) parts.push(`${seen} trained on`);
+  if (wrong) parts.push(`${wrong} not read`);
+  return (label ? `${label}: ` : "") + parts.join(" · ");
 }

@@ -31,7 +31,7 @@
     return answer;
   }
 
-  // Runs one question: what fails is said.
+  // Runs one question: a failure is shown.
   async function ask(question) {
     const mine = ++asked;
     say("");
@@ -83,26 +83,26 @@
 
   // A fragment stays in the browser: no request to this or any other server has it.
   function fragment(item) {
-    const told = new URLSearchParams(item.graph ? {graph: JSON.stringify(item.graph)} : {smiles: item.smiles});
-    if (item.name && item.name !== item.smiles) told.set("name", item.name);
-    if (model().model) told.set("label", model().model);
-    return `#${told}`;
+    const options = new URLSearchParams(item.graph ? {graph: JSON.stringify(item.graph)} : {smiles: item.smiles});
+    if (item.name && item.name !== item.smiles) options.set("name", item.name);
+    if (model().model) options.set("label", model().model);
+    return `#${options}`;
   }
 
   function openFragment() {
-    const told = new URLSearchParams(location.hash.slice(1));
-    const item = {name: told.get("name") ?? ""};
-    if (told.has("smiles")) item.smiles = told.get("smiles");
-    else if (told.has("graph")) {
-      try { item.graph = JSON.parse(told.get("graph")); } catch { return say("The address of this page holds no graph; was it cut short?"); }
+    const options = new URLSearchParams(location.hash.slice(1));
+    const item = {name: options.get("name") ?? ""};
+    if (options.has("smiles")) item.smiles = options.get("smiles");
+    else if (options.has("graph")) {
+      try { item.graph = JSON.parse(options.get("graph")); } catch { return say("The address of this page holds no graph; was it cut short?"); }
     } else { // back to where nothing was explained
       asked += 1;
       byId("answer").hidden = byId("busy").hidden = true;
       byId("submit").disabled = false;
       return undefined;
     }
-    const place = served.models.findIndex(m => m.model === (told.get("label") ?? ""));
-    if (told.has("label") && place < 0) return say(`The address of this page asks for the label ${told.get("label")}, which is not served here.`);
+    const place = served.models.findIndex(m => m.model === (options.get("label") ?? ""));
+    if (options.has("label") && place < 0) return say(`The address of this page asks for the label ${options.get("label")}, which is not served here.`);
     if (place >= 0) { byId("label").selectedIndex = place; showStrongest(); }
     byId("text").value = item.smiles ?? JSON.stringify(item.graph);
     return ask(() => explain(item, {remember: false}));
