@@ -172,7 +172,7 @@ def graph_card(
         "prediction": explanation.prediction,
         "probability": explanation.probability,
         "probabilities": [round(float(value), 6) for value in proba],
-        "certainty": spaced(chance_text(explanation)),
+        "said": spaced(chance_text(explanation)),
         "target": explanation.target,
         "threshold": explanation.threshold,
         "baseline": None if explanation.contributions is None else explanation.contributions.baseline,

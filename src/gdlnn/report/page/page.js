@@ -104,7 +104,7 @@
     const parts = [
       element("header", {}, element("h3", {}, graph.name),
         element("span", {class: `verdict ${graph.right ? "right" : "wrong"}`}, graph.right ? "✓ right" : "✗ wrong")),
-      element("p", {class: "prediction"}, element("strong", {}, name(graph.prediction)), ` with ${graph.certainty}`,
+      element("p", {class: "prediction"}, element("strong", {}, name(graph.prediction)), ` with ${graph.said}`,
         element("span", {class: "quiet"}, `${graph.right ? "" : ` · in truth ${name(graph.truth)}`} · ${graph.n_nodes} ${graph.nodes_word}${cut}`)),
       element("div", {class: "picture"}, svg), scale(graph), baseline(graph), domainNote(graph),
       chips(graph, p => p.words) ?? (graph.baseline_line ? null : element("p", {class: "quiet"}, "Nothing in it decides.")), ...further(graph),
