@@ -161,6 +161,7 @@ def test_a_table_of_200_rows_is_shown_and_downloaded(
     shown = page.locator("#batch tbody tr")
     assert shown.count() == 200
     assert page.locator("#batch h2").inner_text() == "200 predictions"
+    assert re.match(r"no: \d+ · yes: \d+ · ", page.locator(".batch-head .quiet").inner_text())
     assert page.locator("#note").inner_text() == "new.csv is not UTF-8; it was read as Latin-1."
     assert shown.nth(7).locator("[data-key=label]").inner_text().startswith("not read\nnot a SMILES")
     saved = downloaded(page, tmp_path, "Download csv")

@@ -143,15 +143,11 @@ class Answers:
             predict_rows(list(self.models.values()), [row for rows, _ in inputs for row in rows])
         )
         labels = [{"model": label, "classes": _classes(model)} for label, model in self.models.items()]
-        classes = {
-            label: model.classes_.tolist() if hasattr(model, "classes_") else None
-            for label, model in self.models.items()
-        }
         return [
             {
                 **({"classes": labels[0]["classes"]} if self.is_alone else {"models": labels}),
                 "columns": list(source.columns),
-                "added": [column._asdict() for column in added_columns(source, classes)],
+                "added": [column._asdict() for column in added_columns(source, self.models)],
                 "rows": [self._row(row, source, next(predicted)[1]) for row in rows],
             }
             for rows, source in inputs

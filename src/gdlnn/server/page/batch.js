@@ -128,7 +128,7 @@ function batchSummary(answer, classes, label) {
     outside += said.domain === "outside" ? 1 : 0;
     seen += said.seen ? 1 : 0;
   }
-  const told = [...counts].map(([name, n]) => `${name} ${n.toLocaleString("en")}`);
+  const told = [...counts].map(([name, n]) => `${name}: ${n.toLocaleString("en")}`);
   if (outside) told.push(`${outside} outside what was learnt`);
   if (seen) told.push(`${seen} trained on`);
   if (wrong) told.push(`${wrong} not read`);
