@@ -233,6 +233,7 @@ def _described(model: GDLNNClassifier, label: str) -> dict[str, Any]:
         "name": info.dataset or "model",
         "classes": _classes(model),
         "decision": None if decision is None else decision.to_json(),
+        "unit": getattr(model, "unit", None),
         "n_programs": len(model.programs_),
         "n_training_graphs": info.n_graphs,
         "programs": [

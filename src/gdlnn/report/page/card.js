@@ -59,13 +59,13 @@ function chip(p, words) {
     button.setAttribute("aria-pressed", String(on));
     item.classList.toggle("pinned", on);
   }}, line, element("span", {class: "words"}, element("strong", {}, `P${p.number} `), p.witness ? "" : "absent: ", named(words),
-    element("span", {class: "small number"}, `${p.weight > 0 ? "for" : "against"} ${shownFigure(p)}${p.where ? `, ${p.where}` : ""}`)));
+    element("span", {class: "small number"}, `${p.weight > 0 ? (p.unit === undefined ? "for" : "raises by") : (p.unit === undefined ? "against" : "lowers by")} ${shownFigure(p)}${p.where ? `, ${p.where}` : ""}`)));
   item.append(button, ...behind(p));
   return item;
 }
 
 // A weight as the text and the picture have it: of a place in points.
-const shownFigure = p => p.index < 0 ? `${p.figure} ${p.unit ?? "points"}` : p.figure;
+const shownFigure = p => p.index < 0 ? `${p.figure} ${p.unit ?? "points"}`.trimEnd() : p.figure;
 
 // The programs behind a place, in a fold.
 function behind(p) {

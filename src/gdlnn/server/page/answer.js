@@ -40,26 +40,33 @@ function answerHead(found, model, name, link) {
     element("div", {},
       element("p", {class: "asked"}, model.model ? element("span", {class: "tag"}, model.model) : null, element("strong", {}, name),
         found.smiles != null && found.smiles !== name ? element("code", {class: "smiles"}, found.smiles) : null),
-      element("h2", {}, found.class_name, " ", element("span", {class: "chance"}, `with ${percent(found.probability)}${decided(found, model)}`))),
+      element("h2", {}, found.class_name, " ", element("span", {class: "chance"},
+        model.unit == null ? `with ${percent(found.probability)}${decided(found, model)}` : `is ${found.said}`))),
     element("div", {class: "actions"}, copyButton("link", link)));
 }
 
 // The probability of each class; a mark stands where a class is decided, if that is not one half.
 function chances(found, model) {
   const decision = model.decision;
+  if (!found.classes.length) return null;
   return element("dl", {class: "chances"}, ...found.classes.flatMap((c, i) => [
     element("dt", {}, c.name),
     element("dd", {}, bar(found.probabilities[i], decision?.code === i ? decision.threshold : null),
       element("span", {class: "number"}, percent(found.probabilities[i])))]));
 }
 
+// Four significant figures, as Python's "%.4g" writes them.
+const rounded = number => String(Number(number.toPrecision(4)));
+const interval = said => `90 % interval ${rounded(said.lower)} to ${rounded(said.upper)}`;
+
 // What each of several models says of a graph; `pick` is told the label to explain.
 function profile(predictions, models, shown, pick) {
   return element("dl", {class: "chances profile"}, ...models.flatMap(m => {
     const said = predictions[m.model], code = m.classes.findIndex(c => c.label === said.label);
     const title = element("button", {type: "button", "aria-pressed": String(m.model === shown), onclick: () => pick(m.model)}, m.model);
-    return [element("dt", {}, title), element("dd", {}, bar(said.probabilities[code]),
-      element("span", {class: "number"}, `${said.class_name} with ${percent(said.probability)}`, said.domain === "outside" ? ", outside what was learnt" : ""))];
+    const words = m.unit == null ? `${said.class_name} with ${percent(said.probability)}` : `${said.class_name} (${interval(said)})`;
+    return [element("dt", {}, title), element("dd", {}, m.unit == null ? bar(said.probabilities[code]) : element("span"),
+      element("span", {class: "number"}, words, said.domain === "outside" ? ", outside what was learnt" : ""))];
   }));
 }
 
@@ -76,11 +83,12 @@ function facts(found, model) {
 }
 
 function reasons(found, target) {
-  const sides = [[`For ${target}`, p => p.weight > 0], [`Against ${target}`, p => p.weight < 0]];
+  const [up, down] = found.unit === undefined ? ["For", "Against"] : ["Raises", "Lowers"];
+  const sides = [[`${up} ${target}`, p => p.weight > 0], [`${down} ${target}`, p => p.weight < 0]];
   const lists = sides.map(([title, holds]) => [title, chips({...found, programs: found.programs.filter(holds)}, p => p.words.replace(/\.$/, ""))])
     .filter(([, list]) => list).map(([title, list]) => element("section", {}, element("h3", {}, title), list));
   return [baseline(found), ...(lists.length ? lists : [element("p", {class: "quiet"}, "Nothing in it decides.")]), ...further(found),
-    found.baseline_line ? element("p", {class: "quiet"}, `Points are percentage points of the probability of ${target}.`) : null];
+    found.baseline_line && found.unit === undefined ? element("p", {class: "quiet"}, `Points are percentage points of the probability of ${target}.`) : null];
 }
 
 function inFull(found) {

@@ -17,7 +17,8 @@ function csvOf(answer, rows) {
     const said = saidOf(row, column.model);
     if (!said) return "";
     if (column.code != null) return digits(said.probabilities[column.code]);
-    return column.value === "probability" ? digits(said.probability) : said[column.value];
+    const found = column.value === "value" ? said.label : said[column.value];
+    return typeof found === "number" && column.value !== "label" ? digits(found) : found;
   };
   const lines = rows.map(row => [...row.cells, ...Array(answer.columns.length - row.cells.length).fill(""), ...answer.added.map(c => value(row, c))]);
   return [[...answer.columns, ...answer.added.map(c => c.name)], ...lines]
@@ -26,20 +27,21 @@ function csvOf(answer, rows) {
 
 const ORDER = {outside: 0, edge: 1, inside: 2};
 function batchColumns(models, label, noun) {
-  const own = row => saidOf(row, label);
+  const own = row => saidOf(row, label), isNumber = models.find(m => m.model === label).unit != null;
   const shown = [
     {key: "row", title: "Row", number: true, value: r => r.row, text: r => String(r.row)},
     {key: "name", title: noun, value: r => r.name.toLowerCase(), text: r => r.name, small: r => r.smiles !== r.name ? r.smiles : null},
-    {key: "label", title: "Prediction", value: r => own(r)?.class_name.toLowerCase() ?? "\uffff", text: r => own(r)?.class_name ?? "not read", small: r => r.error},
+    {key: "label", title: "Prediction", value: r => isNumber ? own(r)?.label ?? Infinity : own(r)?.class_name.toLowerCase() ?? "\uffff",
+      text: r => own(r)?.class_name ?? "not read", small: r => r.error ?? (isNumber ? interval(own(r)) : null)},
     {key: "probability", title: "Probability", number: true, value: r => own(r)?.probability ?? -1, text: r => own(r) ? percent(own(r).probability) : ""},
     {key: "uncertainty", title: "Uncertainty", number: true, value: r => own(r)?.uncertainty ?? -1,
       text: r => own(r)?.uncertainty != null ? `± ${(100 * own(r).uncertainty).toFixed(1)}` : ""},
     {key: "domain", title: "Domain", value: r => ORDER[own(r)?.domain] ?? 3, text: r => own(r)?.domain ?? "", small: r => own(r)?.domain_reason},
     {key: "seen", title: "Seen", value: r => own(r)?.seen ? 0 : 1, text: r => own(r)?.seen ? "trained on" : own(r)?.seen === false ? "no" : ""},
-  ];
+  ].filter(column => !isNumber || !["probability", "uncertainty"].includes(column.key));
   const others = models.filter(m => m.model !== label).map(m => ({key: `of ${m.model}`, title: m.model,
-    value: r => saidOf(r, m.model)?.class_name.toLowerCase() ?? "\uffff",
-    text: r => { const said = saidOf(r, m.model); return said ? `${said.class_name}, ${percent(said.probability)}` : ""; }}));
+    value: r => m.unit != null ? saidOf(r, m.model)?.label ?? Infinity : saidOf(r, m.model)?.class_name.toLowerCase() ?? "\uffff",
+    text: r => { const said = saidOf(r, m.model); return !said ? "" : m.unit != null ? said.class_name : `${said.class_name}, ${percent(said.probability)}`; }}));
   return [...shown, ...others];
 }
 
@@ -124,7 +126,7 @@ function batchSummary(answer, classes, label) {
   for (const row of answer.rows) {
     const said = saidOf(row, label);
     if (!said) { wrong += 1; continue; }
-    counts.set(said.class_name, counts.get(said.class_name) + 1);
+    if (classes.length) counts.set(said.class_name, counts.get(said.class_name) + 1);
     outside += said.domain === "outside" ? 1 : 0;
     seen += said.seen ? 1 : 0;
   }
