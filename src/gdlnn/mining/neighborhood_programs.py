@@ -42,7 +42,7 @@ LEVELS = ("full", "coarse")
 """How much of a neighborhood a program keeps: all features, or one nominal feature of its nodes."""
 CANDIDATES_PER_PROGRAM = 4
 """How many neighborhoods are matched for each program that is kept, where there are more than that."""
-FIRST_BUDGET, MOST_UNKNOWN = 20_000, 0.005
+FIRST_BUDGET, MOST_UNKNOWN = 20_000, 0.01
 """A program is skipped if its search takes more steps than this in a larger share of the graphs."""
 logger = logging.getLogger(__name__)
 
