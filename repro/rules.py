@@ -1,7 +1,7 @@
 """How well explanations find the truth, where it is known: `python -m repro rules`.
 
 Labels are planted on the molecules of BBBP by rules of groups, and on synthetic graphs by motifs (see
-`repro.planted`); Mutagenicity and BA-2Motifs have a truth of their own. A rule is learnt from labels alone;
+`repro.planted`); Mutagenicity and BA-2Motifs have a truth of their own. A rule is learned from labels alone;
 nothing is chosen on the test set.
 """
 

@@ -93,6 +93,13 @@ def data_dir() -> Path:
     return _folder("GDLNN_DATA")
 
 
+@pytest.fixture
+def no_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide the nine datasets, downloaded or not."""
+    monkeypatch.setenv("GDLNN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("GDLNN_DATA", raising=False)
+
+
 @pytest.fixture(scope="session")
 def truth_dir() -> Path:
     """Folder with the matching truth tables."""

@@ -32,7 +32,7 @@ METRICS = {
 OLD = f"{OURS}@0.2"
 AGAINST = "GDLNN against GIN + SubgraphX"
 MASKED = f"{AGAINST}, the network judged"
-"""How the lines of the comparison start; the second one spares the network graphs unlike what it learnt."""
+"""How the lines of the comparison start; the second one spares the network graphs unlike what it learned."""
 
 
 # --- reading ----------------------------------------------------------------------------------------------

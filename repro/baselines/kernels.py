@@ -180,7 +180,7 @@ class ColorHistograms:
         return [self._color(step, signature, fresh) for signature in signatures]
 
     def _color(self, step: int, signature: Hashable, fresh: dict[Hashable, int] | None) -> int:
-        """Return the number of a color: learnt while `fresh` is None, afterwards -1, -2, … for new ones."""
+        """Return the number of a color: learned while `fresh` is None, afterwards -1, -2, … for new ones."""
         table = self.tables_[step]
         if fresh is None:
             return table.setdefault(signature, len(table))

@@ -3,6 +3,7 @@
 Needs playwright and Chromium: `make test-browser` installs both where it can. Skipped without them.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -140,6 +141,8 @@ def test_hostile_names_are_shown_as_they_are(opened: Opened, molecule_file: Path
 
 def test_a_pattern_leads_to_its_graphs(opened: Opened, page_file: Path, report: dict[str, Any]) -> None:
     page = opened(page_file)
+    training = page.locator(".pattern .figures dd").nth(2).inner_text()
+    assert re.fullmatch(r"(cycle|house): \d+ of \d+, others: \d+ of \d+", training)
     for pattern in report["patterns"][:8]:
         n = sum(
             any(one["index"] in pattern["programs"] for place in g["programs"] for one in place["behind"])

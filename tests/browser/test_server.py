@@ -14,7 +14,7 @@ import pytest
 
 from gdlnn import GraphDataset, load_model
 from reference.chromium import faults
-from reference.command_line import rows_of, run
+from reference.command_line import rows_of, run, write_table
 from reference.live_server import LiveServer, live_server
 from reference.server_models import MOLECULES, molecules_file
 
@@ -115,7 +115,7 @@ def test_a_smiles_gives_a_prediction_and_a_picture(page: Any, molecules: tuple[P
     assert baseline in " ".join(card.inner_text().split())
     facts = card.locator(".facts").inner_text()
     assert "the model was trained on it" in facts
-    assert "inside what was learnt" in facts
+    assert "inside what was learned" in facts
     assert (
         model.decision_ is None or f"predicted from {model.decision_.threshold:.1%}"[:-1] in card.inner_text()
     )
@@ -163,6 +163,7 @@ def test_a_table_of_200_rows_is_shown_and_downloaded(
     shown = page.locator("#batch tbody tr")
     assert shown.count() == 200
     assert page.locator("#batch h2").inner_text() == "200 predictions"
+    assert re.match(r"no: \d+ · yes: \d+ · ", page.locator(".batch-head .quiet").inner_text())
     assert page.locator("#note").inner_text() == "new.csv is not UTF-8; it was read as Latin-1."
     assert shown.nth(7).locator("[data-key=label]").inner_text().startswith("not read\nnot a SMILES")
     saved = downloaded(page, tmp_path, "Download csv")
@@ -187,7 +188,7 @@ def check_same_as_the_command(saved: list[dict[str, str]], table: Path, model: P
     for got, expected in zip(saved, rows_of(written), strict=True):
         assert list(got) == list(expected)
         for column, value in expected.items():
-            if value and column.startswith("p") and column != "prediction":
+            if re.fullmatch(r"-?\d[\d.e+-]*", value):
                 assert float(got[column]) == pytest.approx(float(value), rel=2e-3)
             else:
                 assert got[column] == value
@@ -263,6 +264,29 @@ def test_hostile_text_is_text_and_every_label_can_be_asked(
     assert page.locator("img, b, script:not([src]), [style]").count() == 0
     page.close()
     assert [line for line in problems if not line.startswith(REFUSED)] == []
+
+
+def test_numbers_are_shown_with_intervals_and_saved_as_by_the_command(browser: Any, tmp_path: Path) -> None:
+    smiles = [f"{'C' * n}{end}" for n in range(2, 12) for end in ("O", "N", "Cl")]
+    columns: dict[str, list[Any]] = {
+        "smiles": smiles,
+        "logS": [0.7 - len(text) for text in smiles],
+        "mass": [*map(len, smiles)],
+    }
+    table, models, problems = write_table(tmp_path / "t.csv", columns), tmp_path / "models", list[str]()
+    run("train", table, "--target", "logS,mass", "--head", "linear", "-o", models, "-j", 1, "-q")
+    with live_server(models, "--workers", "1") as server:
+        page = opened(browser, server.url, problems)
+        assert page.locator("#subtitle").inner_text().startswith("Predicts logS by ")
+        card = asked(page, "CCCO")
+        assert re.match(r"logS is −\d\.\d+ \(90\s% interval −", card.locator("h2").inner_text())
+        assert card.locator(".profile .number", has_text="90 % interval").count() == 2
+        page.locator("#file").set_input_files(table)
+        page.locator("#batch table").wait_for()
+        check_same_as_the_command(downloaded(page, tmp_path, "Download csv"), table, models)
+        assert "NaN" not in page.locator("main").inner_text()
+        page.close()
+    assert problems == []
 
 
 @pytest.mark.parametrize("width", [1280, 390])

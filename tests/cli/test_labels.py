@@ -116,7 +116,9 @@ def test_a_folder_is_explained_and_has_alerts(
     run("explain", folder, "CCCO", "-j", 1)
     printed = capsys.readouterr().out.splitlines()
     assert [line.rpartition(": CCCO:")[0] for line in printed if ": CCCO:" in line] == ["active", "toxic, N"]
-    out = table.with_name("both.csv")
+    bad, out = write_table(table.with_name("bad.csv"), {"smiles": ["CCO", "C("]}), table.with_name("both.csv")
+    run("explain", folder, bad, "-q", "-j", 1)
+    assert capsys.readouterr().err.count("skipped 1 of 2 rows") == 1
     run("alerts", folder, "--data", table, "--part", "all", "-o", out, "-j", 1, "-n", 2)
     assert [row["model"] for row in rows_of(out)] == ["active", "active", "toxic, N", "toxic, N"]
 

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import sys
 import threading
 from pathlib import Path
@@ -185,7 +186,12 @@ def test_a_folder_of_models_has_a_report_for_each(folder: Path, capsys: pytest.C
     run("report", folder, folder.with_name("mine.csv"), *few)
     page = (folder / "index.html").read_text()
     assert 'href="has_O.html"' in page
+    assert 'href="has_O.gdlnn"' in page
     assert (folder / "N_a.html").is_file()
+    for place in (folder, folder.with_name("reports")):  # reports may be written again
+        run("report", folder, folder.with_name("mine.csv"), "-o", place, *few)
+    page = (folder.with_name("reports") / "index.html").read_text()
+    assert re.findall(r'href="([^"]+)"', page) == ["data:,", "has_O.html", "N_a.html"]
     error = refusal(capsys, "report", folder, folder.with_name("mine.csv"), "-o", folder / "one.html")
     assert "expected a folder to write" in error
 
@@ -242,7 +248,7 @@ def test_twins_with_different_labels_are_told_and_dropped(
     common = ("train", mine, "--label", "y", "-o", out, "--split", "none", "-j", 1, "--head", "linear")
     run(*common, "--duplicates", "drop-conflicting")
     output = capsys.readouterr().out
-    assert "1 group of identical graphs with different labels" in output
+    assert "mine: 1 group of identical graphs with different labels" in output
     assert "row 1 (1), row 37 (0), row 39 (1): CCO" in output
     assert "4 of 39 graphs are dropped as duplicates" in output
     assert load_model(out).programs_.info.n_graphs == 35
@@ -263,7 +269,8 @@ def test_folds_score_and_the_model_has_seen_all(tmp_path: Path, capsys: pytest.C
 
 def test_alerts_are_the_programs_told_once(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mine, out = model.with_name("mine.csv"), model.with_name("alerts.csv")
-    run("alerts", model, "--data", mine, "--part", "all", "-o", out, "-n", 0, "--min-support", 2, "-j", 1)
+    common = ("--min-support", 2, "-j", 1)
+    run("alerts", model, "--data", mine, "--part", "all", "-o", out, "-n", 0, *common)
     assert "alerts.csv: " in capsys.readouterr().out
     rows = rows_of(out)
     assert len({row["smarts"] for row in rows}) == len(rows)
@@ -273,20 +280,7 @@ def test_alerts_are_the_programs_told_once(model: Path, capsys: pytest.CaptureFi
     assert float(best["training_odds_low"]) < float(best["training_odds_ratio"])
     assert int(best["held_out_matched"]) >= int(best["training_matched"])  # all of the table
     assert best["examples"]
-    run(
-        "alerts",
-        model,
-        "-o",
-        out.with_suffix(".json"),
-        "--class",
-        "6 or more",
-        "-n",
-        3,
-        "--min-support",
-        2,
-        "-j",
-        1,
-    )
+    run("alerts", model, "-o", out.with_suffix(".json"), "--class", "6 or more", "-n", 3, *common)
     found = json.loads(out.with_suffix(".json").read_text())
     assert len(found) == 3
     assert {alert["label"] for alert in found} == {1}

@@ -59,7 +59,7 @@ def test_an_explanation_is_in_the_unit_of_the_target(model: Path, capsys: pytest
 def test_a_report_alerts_and_the_server_know_values(model: Path, table: Path, tmp_path: Path) -> None:
     run("report", model, table, "-o", tmp_path / "report.html", "-q", "-j", 1)
     page = (tmp_path / "report.html").read_text()
-    for words in ("Always the training mean", "measured − predicted", "alkyl chain", "log mol/l"):
+    for words in ("Always the training mean", "measured − predicted", "alkyl chain", "log mol/l", ".chart"):
         assert words in page
     run("alerts", model, "-o", tmp_path / "alerts.csv", "-j", 1)
     found = rows_of(tmp_path / "alerts.csv")
@@ -97,18 +97,8 @@ def test_identical_molecules_are_averaged_or_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     twins = write_table(tmp_path / "twins.csv", {"smiles": [*CHAINS, "OC"], "y": [*VALUES, "5"]})
-    words = (
-        "train",
-        twins,
-        "--target",
-        "y",
-        "--head",
-        "linear",
-        "--split",
-        "none",
-        "-o",
-        tmp_path / "m.gdlnn",
-    )
+    common = ("--head", "linear", "--split", "none", "-o", tmp_path / "m.gdlnn")
+    words = ("train", twins, "--target", "y", *common)
     assert "expected no identical graphs" in refusal(capsys, *words, "-q", "--duplicates", "refuse")
     run(*words, "-q", "--duplicates", "mean")
     values = load_model(tmp_path / "m.gdlnn").training_.labels

@@ -13,18 +13,7 @@ from gdlnn.errors import DatasetError, GDLNNError
 from gdlnn.graphs import Feature, Graph, GraphDataset, Schema
 from reference.tu_folders import write_tu
 
-pytestmark = pytest.mark.usefixtures("small_heads")
-
-
-def labels(dataset: GraphDataset) -> list[object]:
-    values: list[object] = dataset.y.tolist()
-    return values
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GDLNN_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("GDLNN_DATA", raising=False)
+pytestmark = pytest.mark.usefixtures("small_heads", "no_datasets")
 
 
 def full() -> GraphDataset:
@@ -53,7 +42,7 @@ def test_json_lines_both_ways(tmp_path: Path) -> None:
     ).read_text().splitlines()[1]
     assert again.graphs == dataset.graphs
     assert again.schema == dataset.schema
-    assert (again.name, again.ids, again.smiles, labels(again)) == (
+    assert (again.name, again.ids, again.smiles, again.y.tolist()) == (
         "full",
         dataset.ids,
         dataset.smiles,
@@ -73,7 +62,7 @@ def test_json_lines_written_by_hand_are_read(tmp_path: Path) -> None:
     dataset = load_jsonl(path)
     assert dataset.graphs[0].node_features.tolist() == [[1], [2]]
     assert [g.edge_features.shape for g in dataset] == [(1, 1), (0, 1), (0, 1)]
-    assert labels(dataset) == [3, 4, 4]
+    assert dataset.y.tolist() == [3, 4, 4]
     assert dataset.name == "mine"
 
 

@@ -16,11 +16,6 @@ from gdlnn.graphs.molecules import MoleculeReader, charges_predict_label, molecu
 TABLE = "id,smiles,toxic\na,CCO,1\nb,c1ccccc1O,0\nc,[Na+].CC(=O)[O-],1\n"
 
 
-def labels(dataset: GraphDataset) -> list[object]:
-    values: list[object] = dataset.y.tolist()
-    return values
-
-
 def write(path: Path, text: str | bytes) -> Path:
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
@@ -29,7 +24,7 @@ def write(path: Path, text: str | bytes) -> Path:
 def test_a_table_gives_labels_names_and_graphs(tmp_path: Path) -> None:
     dataset = load_smiles(write(tmp_path / "drugs.csv", TABLE), label="toxic", id="id")
     assert dataset.name == "drugs"
-    assert labels(dataset) == [1, 0, 1]
+    assert dataset.y.tolist() == [1, 0, 1]
     assert dataset.ids == ["a", "b", "c"]
     assert dataset.smiles == ["CCO", "c1ccccc1O", "[Na+].CC(=O)[O-]"]
     assert dataset.graphs[0].name == "a"
@@ -79,7 +74,7 @@ def test_other_tables_are_read_alike(tmp_path: Path, name: str, content: bytes) 
         content = content.replace(b"\nc,[Na+].CC(=O)[O-]", b"\n[Na+].CC(=O)[O-],c")
     dataset = load_smiles(write(tmp_path / name, content), label="toxic", id="id")
     assert dataset.smiles[:2] == ["CCO", "c1ccccc1O"]
-    assert labels(dataset) == [1, 0, 1]
+    assert dataset.y.tolist() == [1, 0, 1]
 
 
 def test_rows_that_do_not_parse_are_listed_or_fatal(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -174,7 +169,7 @@ def test_sdf_gives_the_graphs_of_the_smiles(tmp_path: Path) -> None:
     dataset = load_sdf(path, label="active")
     assert dataset.name == "x"
     assert dataset.ids == ["m0", "m1", "m2", "m3"]
-    assert labels(dataset) == [0, 1, 0, 1]
+    assert dataset.y.tolist() == [0, 1, 0, 1]
     table = load_smiles(write(tmp_path / "x.csv", "smiles\n" + "\n".join(smiles)))
     assert dataset.graphs[0] == table.graphs[0]
     assert dataset.graphs[1] == table.graphs[1]
@@ -246,7 +241,7 @@ def test_a_data_frame_is_a_table(tmp_path: Path) -> None:
     expected = load_smiles(path, label="y", columns=["when"])
     found = load_smiles(pandas.read_csv(path), label="y", columns=["when"])  # y is a float with NaN
     assert found.graphs == expected.graphs
-    assert labels(found) == labels(expected) == [1, 0]
+    assert found.y.tolist() == expected.y.tolist() == [1, 0]
     assert found.columns == expected.columns == {"when": ["2024-05-31", "x"]}
     assert [row.row for row in found.skipped] == [2, 3]
     with pytest.raises(DatasetError, match="table: expected a column 'toxic', got smiles, y, when"):

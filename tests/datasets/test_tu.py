@@ -7,8 +7,8 @@ import pytest
 
 from gdlnn.datasets import load_dataset, load_tu
 from gdlnn.errors import DatasetError
-from gdlnn.graphs import GraphDataset
 
+pytestmark = pytest.mark.usefixtures("no_datasets")
 GOOD = {
     "A": "1, 2\n2, 1\n2, 3\n3, 2\n4, 5\n5, 4\n",
     "graph_indicator": "1\n1\n1\n2\n2\n",
@@ -16,17 +16,6 @@ GOOD = {
     "node_labels": "0\n1\n0\n2\n0\n",
     "edge_labels": "5\n5\n6\n6\n7\n7\n",
 }
-
-
-def labels(dataset: GraphDataset) -> list[object]:
-    values: list[object] = dataset.y.tolist()
-    return values
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GDLNN_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("GDLNN_DATA", raising=False)
 
 
 @pytest.fixture
@@ -47,7 +36,7 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 def test_a_folder_gives_labels_attributes_and_edges(write: Callable[..., Path]) -> None:
     dataset = load_tu(write(node_attributes="0.5, 1\n1.5, 2\n-2, 3\n0, 4\n1e3, 5\n"))
     assert dataset.name == "TINY"
-    assert labels(dataset) == [1, -1]
+    assert dataset.y.tolist() == [1, -1]
     first, second = dataset.graphs
     assert first.node_features.tolist() == [[0, 0.5, 1], [1, 1.5, 2], [0, -2, 3]]
     assert first.edges.tolist() == [[0, 1], [1, 2]]

@@ -1,5 +1,6 @@
 """Contributions: they add up, say which side they are on, and go down to nodes and edges."""
 
+import re
 from functools import cache
 
 import numpy as np
@@ -68,6 +69,7 @@ def test_pooled_features_are_terms_with_a_name_and_a_value() -> None:
         assert dict(e.contributions.pooled).keys() & {f"{e.graph.n_nodes} nodes", f"{e.graph.n_edges} edges"}
         total = e.contributions.baseline + e.contributions.added + e.contributions.others
         assert total + e.contributions.left == pytest.approx(e.target_probability, abs=1e-9)
+        assert re.search(r"the graph as a whole: \S.* \([+−]\d+\)$", e.describe(), re.MULTILINE)
 
 
 def test_for_and_against_and_nothing_else_is_highlighted() -> None:

@@ -154,7 +154,7 @@ def model(rings: gdlnn.GraphDataset) -> gdlnn.GDLNNClassifier:
     return chosen.fit(rings[:60])
 
 
-def test_directed_graphs_with_names_are_learnt_and_explained(
+def test_directed_graphs_with_names_are_learned_and_explained(
     rings: gdlnn.GraphDataset, model: gdlnn.GDLNNClassifier
 ) -> None:
     held_out = rings[60:]

@@ -12,8 +12,9 @@ from gdlnn.gdl.program import ANY, Interval, Intervals
 from gdlnn.graphs import Feature, GraphDataset, Schema
 from gdlnn.graphs.arrays import GraphArrays
 from gdlnn.graphs.structure import structure_columns
-from gdlnn.matching import match
+from gdlnn.matching import ProgramPlan, as_graph_set, match
 from gdlnn.mining import ProgramSet, neighborhoods
+from gdlnn.mining.neighborhood_programs import FIRST_BUDGET
 from reference import matcher
 from reference.random_cases import Rng, renumbered
 
@@ -200,3 +201,13 @@ def test_structure_of_known_shapes() -> None:
         closed = np.concatenate([chain, [[n - 1, 0]]])
         columns = structure_columns(GraphArrays.of([Graph(np.zeros((n, 0)), closed, directed=directed)]))
         assert columns[:, -1].all()
+
+
+def test_programs_that_take_too_long_to_match_are_left_out() -> None:
+    rng = np.random.default_rng(0)
+    edges = [np.argwhere(np.triu(rng.random((24, 24)) < 0.5, 1)) for _ in range(4)]
+    data = GraphDataset([Graph(np.zeros((24, 1)), pairs) for pairs in edges])
+    found, graphs = neighborhoods(data, 1, 1, structure=False), as_graph_set(data)
+    unknown = ProgramPlan(found.programs, graphs).match(graphs, step_budget=FIRST_BUDGET).unknown
+    assert len(found) > 5
+    assert np.bincount(unknown).max() == 1

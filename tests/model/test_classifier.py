@@ -139,7 +139,7 @@ def test_k_keeps_the_best(motifs: GraphDataset) -> None:
     assert sorted(per_label.programs_.labels) == [0, 1]
 
 
-def test_graphs_outside_what_was_learnt_are_flagged(fitted: GDLNNClassifier) -> None:
+def test_graphs_outside_what_was_learned_are_flagged(fitted: GDLNNClassifier) -> None:
     lonely = Graph(np.zeros((0, 1)), [])
     assert fitted.domain([lonely]) == [
         DomainAnswer("outside", "contains none of the patterns of the model", None, 0.0)
@@ -284,7 +284,7 @@ def test_a_schema_that_contradicts_the_training_graphs_is_refused() -> None:
             model.predict([graph])
 
 
-@pytest.mark.parametrize("values", [np.linspace(0, 1, 60), np.arange(60), np.tile([0.5, 1.0], 30)])
+@pytest.mark.parametrize("values", [np.linspace(0, 1, 60), np.arange(60), ["0.5", "1.0"] * 30])
 def test_a_target_of_numbers_is_sent_to_the_regressor(motifs: GraphDataset, values: Any) -> None:
     message = f"{len(set(values))} different numbers for 60 graphs, such as .*; .* with GDLNNRegressor"
     with pytest.raises(ModelError, match=message):

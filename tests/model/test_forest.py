@@ -92,7 +92,7 @@ def assert_explained_by_the_edge(model: GDLNNClassifier, graphs: list[Graph]) ->
         assert len(place.nodes) != 2 or place.name.startswith(name)
 
 
-def test_a_threshold_on_a_quantity_is_learnt_and_named() -> None:
+def test_a_threshold_on_a_quantity_is_learned_and_named() -> None:
     data = payment_graphs(400, 1, with_age=True)
     model = GDLNNClassifier(head=MixtureHead(100), verbose=False).fit(data[:300])
     assert model.score(data[300:]) >= 0.95

@@ -105,9 +105,9 @@ def test_weights_of_rows_decide_where_labels_disagree() -> None:
             assert found[heavy] == pytest.approx(5 / 6, abs=0.08)
 
 
-def test_a_mixture_is_calibrated_on_rows_that_its_members_have_not_learnt() -> None:
+def test_a_mixture_is_calibrated_on_rows_that_its_members_have_not_learned() -> None:
     rng = np.random.default_rng(0)
-    X = rng.random((60, 200)).round()  # labels are noise: only rows that were learnt are known
+    X = rng.random((60, 200)).round()  # labels are noise: only rows that were learned are known
     y = rng.integers(0, 2, 60)
     head, sure = (MixtureHead(20, calibrate=wanted).fit(X, y) for wanted in (True, False))
     assert head.held_out_ is not None

@@ -227,6 +227,7 @@ def test_a_dataset_of_pyg_has_its_labels_and_one_nominal_feature() -> None:
     assert [(f.name, f.kind) for f in model.schema_.node] == [("x0", "numeric"), ("label", "nominal")]
     assert model.predict(items).tolist() == [i % 2 for i in range(12)]
     assert model.predict(items[3]).tolist() == [1]
+    assert model.score(items) == 1
 
 
 def test_words_of_networkx_graphs_have_one_code_in_all_of_them() -> None:

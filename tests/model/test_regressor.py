@@ -54,7 +54,7 @@ def test_heads_are_regressors_of_scikit_learn(head: Any) -> None:
     check_estimator(head, on_skip=None)
 
 
-def test_counts_are_learnt_and_stored(fitted: GDLNNRegressor, tmp_path: Path) -> None:
+def test_counts_are_learned_and_stored(fitted: GDLNNRegressor, tmp_path: Path) -> None:
     assert fitted.score(TEST) > 0.9
     assert fitted.transform(TEST)[:, : len(fitted.programs_)].max() > 1
     fitted.save(tmp_path / "model.gdlnn")

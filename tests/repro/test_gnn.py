@@ -93,7 +93,7 @@ def test_odd_graphs_and_odd_batches(pooling: str) -> None:
     y = ["a", "b", "a", "b", "a"]
     model = GINClassifier(epochs=2, hidden=8, pooling=pooling, device="cpu")
     model.fit([*graphs, empty], [*y, "b"], validation=([empty, graphs[0]], ["unseen", "a"]))
-    assert model.classes_.tolist() == ["a", "b"]  # a label of the validation set alone is not learnt
+    assert model.classes_.tolist() == ["a", "b"]  # a label of the validation set alone is not learned
     proba = model.predict_proba([empty, *graphs])
     np.testing.assert_allclose(proba.sum(axis=1), 1)
     # What a graph gets does not depend on the graphs beside it.

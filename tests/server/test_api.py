@@ -134,7 +134,7 @@ def test_techniques_that_take_long_are_not_offered(client: TestClient) -> None:
     )
 
 
-def test_a_molecule_outside_what_was_learnt_is_told(client: TestClient) -> None:
+def test_a_molecule_outside_what_was_learned_is_told(client: TestClient) -> None:
     answer = client.post("/explain", json={"smiles": "[Xe]"}).json()
     reason = "contains an element that no training molecule has: Xe"
     assert (answer["seen"], answer["domain"], answer["domain_reason"]) == (False, "outside", reason)

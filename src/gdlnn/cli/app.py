@@ -76,6 +76,8 @@ def _send_log(formatter: PrintableFormatter | None) -> None:
         handler = logging.StreamHandler(sys.stderr)
         handler.name = HANDLER
         handler.setFormatter(formatter)
+        first: dict[str, logging.LogRecord] = {}  # tables are read again for each of several models
+        handler.addFilter(lambda record: first.setdefault(record.getMessage(), record) is record)
         logger.addHandler(handler)
 
 

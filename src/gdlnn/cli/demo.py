@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,9 +11,6 @@ from gdlnn.cli import options as opt
 from gdlnn.cli.app import counted, echo
 from gdlnn.cli.report import print_result
 from gdlnn.errors import ModelError
-
-if TYPE_CHECKING:
-    from gdlnn.graphs import GraphDataset
 
 SYNTHETIC = "synthetic:ba-2motifs"
 
@@ -38,7 +35,9 @@ def demo(
     data = resolve_dataset(dataset)
     if data.y is None:
         raise ModelError(f"{dataset}: expected labeled graphs, got graphs without labels")
-    say(f"{data.name or dataset}: {len(data)} graphs of {_classes(data)}")
+    names = data.schema.class_name if data.schema else str
+    classes = ", ".join(f"{names(label)} ({n})" for label, n in data.describe()["classes"].items())
+    say(f"{data.name or dataset}: {len(data)} graphs of {classes}")
     train, _, test = data.split(sizes=(0.9, 0.0, 0.1))
     say(f"Split: {len(train)} for training, {len(test)} held out")
     model = GDLNNClassifier(n_jobs=-1, verbose=False).fit(train)
@@ -50,9 +49,3 @@ def demo(
         echo(f"\nWhy {test.graphs[0].name or 'this graph'}: {model.explain(test.graphs[0]).describe()}\n")
     print_result(report, output, as_json=False, quiet=quiet)
     say(f"Done. Open {output} in a browser.")
-
-
-def _classes(data: GraphDataset) -> str:
-    counts = data.describe()["classes"]
-    names = data.schema.class_name if data.schema else str
-    return ", ".join(f"{names(label)} ({count})" for label, count in counts.items())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gdlnn.cli import options as opt
-from gdlnn.cli.app import echo
+from gdlnn.cli.app import counted, echo
 from gdlnn.errors import ExplanationError
 
 if TYPE_CHECKING:
@@ -110,15 +110,18 @@ def explain(
                     found += explain_graphs(loaded, some[start : start + BATCH], *options)
                     update(completed=len(found))
     if overall:
-        text, what = "".join(texts), {"graphs": n_graphs}
+        text, what = "".join(texts), counted(n_graphs, "graph")
     else:
-        text, what = _text(found, ending, single=len(found) == 1 and not every), {"explanations": len(found)}
+        text, what = (
+            _text(found, ending, single=len(found) == 1 and not every),
+            counted(len(found), "explanation"),
+        )
     if output is None or opt.is_stdout(output):
         echo(text, nl=False)
         return
     write_text(output, text)
     if not quiet:
-        echo(f"{output.name}: " + ", ".join(f"{count:,} {noun}" for noun, count in what.items()))
+        echo(f"{output.name}: {what}")
 
 
 def _named(data: GraphDataset, rows: list[int], label: str) -> GraphDataset:

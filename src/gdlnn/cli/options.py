@@ -153,7 +153,7 @@ def _try_to_write(path: Path) -> None:
 
 def model_files(model: Path) -> list[Path]:
     """Return the files that a MODEL consists of."""
-    return list(model.glob("*")) if model.is_dir() else [model]
+    return [*model.glob("*.gdlnn"), *model.glob("*.json")] if model.is_dir() else [model]
 
 
 def is_stdout(path: Path) -> bool:

@@ -122,11 +122,7 @@ class PredictionTable:
 
         self._models = models
         self._name, self.ending = data.name, ending
-        classes = {
-            label: model.classes_.tolist() if hasattr(model, "classes_") else None
-            for label, model in models.items()
-        }
-        self._added, self._n_own = added_columns(data, classes), len(data.columns)
+        self._added, self._n_own = added_columns(data, models), len(data.columns)
         self.columns = [*data.columns, *(column.name for column in self._added)]
         self.n_rows = self.n_graphs = 0
         self._kinds: Counter[str] = Counter()
@@ -181,7 +177,7 @@ class PredictionTable:
         for label, model in self._models.items():
             schema = model.schema_ or Schema()
             counts = sorted(self._labels[label].items(), key=str)
-            text = ", ".join(f"{schema.class_name(one)} {count}" for one, count in counts)
+            text = ", ".join(f"{schema.class_name(one)}: {count:,}" for one, count in counts)
             if not hasattr(model, "classes_"):
                 low, high = min(self._labels[label]), max(self._labels[label])
                 text = f"from {low:.4g} to {high:.4g} {getattr(model, 'unit', '')}".rstrip()

@@ -165,14 +165,15 @@ def report_duplicates(data: GraphDataset, duplicates: str, say: Say) -> GraphDat
     """Return the dataset without unwanted duplicates, and print how many have conflicting labels."""
     conflicting = data.duplicates().conflicting
     if conflicting and data.y is not None:
+        groups = counted(len(conflicting), "group")
         mended = "mean averages them" if data.y.dtype.kind == "f" else "drop-conflicting drops them"
         say(
-            f"{counted(len(conflicting), 'group')} of identical graphs with different labels, the first: "
+            f"{data.name}: {groups} of identical graphs with different labels, the first: "
             f"{opt.group_text(data, conflicting[0])} (--duplicates {mended}, `gdlnn datasets` lists them)"
         )
     unique = opt.without_duplicates(data, duplicates)
     if len(unique) < len(data):
-        say(f"{len(data) - len(unique)} of {len(data)} graphs are dropped as duplicates")
+        say(f"{data.name}: {len(data) - len(unique)} of {len(data)} graphs are dropped as duplicates")
     return unique
 
 
@@ -195,13 +196,14 @@ def trained(
     notes = [name for name in model.choice_ if is_verbose() or name in ("quantities", "decision")]
     if notes:
         say("; ".join(f"{name}: {model.choice_[name]}" for name in notes))
-    model.metrics_ = _held_out_scores(model, parts, say)
+    answers = {name: model.represent(part) for name, part in parts.items() if name != "train"}
+    model.metrics_ = _held_out_scores(model, parts, answers, say)
     if cv is not None:
         model.metrics_ = {"cv": cross_validated(model, data, cv, seed, fit, say)}
     if not hasattr(model, "classes_"):
         lines = _contribution_lines(model)
     else:
-        _report_never_predicted(model, parts, say)
+        _report_never_predicted(model, answers or {"train": model.represent(parts["train"])}, say)
         card = isinstance(model.head, str) and model.head == "scorecard"
         lines = scorecard_text(model, parts.get("test")).splitlines() if card else _program_lines(model)
     for line in lines:
@@ -219,19 +221,20 @@ def _parts_text(data: GraphDataset, parts: dict[str, GraphDataset]) -> str:
     return f"{data.name or 'dataset'}: {len(data)} graphs, split {source}: {sizes}{skipped}"
 
 
-def _held_out_scores(model: Any, parts: dict[str, GraphDataset], say: Say) -> dict[str, Any]:
+def _held_out_scores(
+    model: Any, parts: dict[str, GraphDataset], answers: dict[str, Any], say: Say
+) -> dict[str, Any]:
     """Return the scores on the validation and test sets, and print them.
 
     Those on the validation set are printed with --verbose, or if there is no test set.
     """
     found: dict[str, Any] = {}
-    for name in [name for name in ("val", "test") if name in parts]:
-        answers = model.represent(parts[name])
-        twins = sum(map(bool, answers.in_training)) if name == "test" else 0
+    for name, answer in answers.items():
+        twins = sum(map(bool, answer.in_training)) if name == "test" else 0
         overlap = f", {twins} of them also in the training set" if twins else ""
         printed = say if is_verbose() or name == "test" or "test" not in parts else None
         title = f"{name}, {len(parts[name])} graphs{overlap}"
-        found[name] = _score(model, title, np.asarray(parts[name].y), answers, printed)
+        found[name] = _score(model, title, np.asarray(parts[name].y), answer, printed)
     return found
 
 
@@ -309,16 +312,14 @@ def _contribution_lines(model: Any) -> list[str]:
     return [*lines, *([f"constant: {model.head_.intercept_:+.2f}"] if whole else [])]
 
 
-def _report_never_predicted(model: GDLNNClassifier, parts: dict[str, GraphDataset], say: Say) -> None:
+def _report_never_predicted(model: GDLNNClassifier, answers: dict[str, Any], say: Say) -> None:
     """Say if the rarer of two classes is predicted for none of the held-out, or else training graphs."""
-    held_out = [part for name, part in parts.items() if name != "train" and len(part)]
-    shown = held_out or [parts["train"]]
-    predicted = {label for part in shown for label in model.predict(part).tolist()}
+    predicted = np.concatenate([answer.labels for answer in answers.values()])
     rare = min(model.classes_.tolist(), key=dict(model.programs_.info.label_counts).__getitem__)
     if len(model.classes_) == 2 and rare not in predicted:
         say(
             f"{(model.schema_ or Schema()).class_name(rare)} is predicted for none of the "
-            f"{sum(map(len, shown))} {'held-out' if held_out else 'training'} graphs; --threshold "
+            f"{len(predicted)} {'training' if 'train' in answers else 'held-out'} graphs; --threshold "
             "balanced-accuracy, or a probability such as --threshold 0.2, predicts the rarer class more often"
         )
 

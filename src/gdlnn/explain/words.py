@@ -183,7 +183,7 @@ def further_lines(explanation: Explanation) -> list[str]:
         lines.append(f"{amount(explanation, rest)} everything else in the {whole}")
     if abs(found.others) >= explanation.least_shown:
         largest = [
-            f"{text} {amount(explanation, added)}"
+            f"{text} ({amount(explanation, added)})"
             for text, added in found.pooled[:MOST_POOLED]
             if abs(added) >= explanation.least_shown
         ]

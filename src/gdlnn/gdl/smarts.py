@@ -1,7 +1,7 @@
 """Convert programs over molecules to SMARTS.
 
 SMARTS can express element, neighbors, hydrogens, charge, hybridisation, aromaticity, rings and bonds. It
-cannot express the winding of a stereo centre, radical electrons, the stereo of a bond or its conjugation; a
+cannot express the winding of a stereo center, radical electrons, the stereo of a bond or its conjugation; a
 program with such conditions has no equivalent SMARTS.
 Conditions that follow from others are left out, see `gdlnn.gdl.atoms`. Atoms with non-tetrahedral stereo
 (``@SP`` and the like, the only ones with hybridisation sp2d or chirality "other") are left aside.

@@ -89,7 +89,7 @@ def read_labels(
     words = [cell for cell, there in zip(cells, present.tolist(), strict=True) if there]
     if not words:
         raise DatasetError(f"{where}: expected labels, got {_none_of(cells)}")
-    numbers = _numbers(words)
+    numbers = finite_numbers(words)
     if threshold is not None:
         y, classes, cut = _cut_at(numbers, threshold, words, where)
     else:
@@ -144,7 +144,7 @@ def _cut_at(
 ) -> tuple[npt.NDArray[Any], Mapping[Any, str], float]:
     """Return 1 for numbers of at least the threshold and 0 for others, the names of both, and the number."""
     if numbers is None:
-        word = next(word for word in words if _numbers([word]) is None)
+        word = next(word for word in words if finite_numbers([word]) is None)
         raise DatasetError(
             f"{where}: expected numbers to compare with the threshold, got {word!r}; if it means a missing "
             f"value, name it with --missing"
@@ -161,7 +161,7 @@ def _number(cell: str) -> float:
         return math.nan
 
 
-def _numbers(words: Sequence[str]) -> npt.NDArray[np.float64] | None:
+def finite_numbers(words: Sequence[Any]) -> npt.NDArray[np.float64] | None:
     """Return words as finite numbers, or None if one of them is not."""
     try:
         numbers = np.array([float(word) for word in words])

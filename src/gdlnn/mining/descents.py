@@ -182,7 +182,7 @@ def _vectors(lower: FloatArray, upper: FloatArray, count: int) -> list[Intervals
 
 @dataclass
 class MiningData:
-    """Labelled graphs, encoded for the core on first use; pickles hold the graphs in small arrays."""
+    """Labeled graphs, encoded for the core on first use; pickles hold the graphs in small arrays."""
 
     graphs: Sequence[Graph]
     codes: Codes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -42,6 +42,8 @@ LEVELS = ("full", "coarse")
 """How much of a neighborhood a program keeps: all features, or one nominal feature of its nodes."""
 CANDIDATES_PER_PROGRAM = 4
 """How many neighborhoods are matched for each program that is kept, where there are more than that."""
+FIRST_BUDGET, MOST_UNKNOWN = 20_000, 0.01
+"""A program is skipped if its search takes more steps than this in a larger share of the graphs."""
 logger = logging.getLogger(__name__)
 
 
@@ -69,7 +71,7 @@ def neighborhoods(
     dataset
         Graphs, with or without labels.
     radius
-        The largest distance from the centre, at least 0. The direction of edges is ignored.
+        The largest distance from the center, at least 0. The direction of edges is ignored.
     min_support
         In how many graphs a neighborhood must occur; "auto": 3, or 2 below 500 graphs.
     structure
@@ -87,7 +89,7 @@ def neighborhoods(
     Returns
     -------
     Programs without a label, smallest first. Quantities, whose exact values never repeat, are left open, and
-    surroundings of more than 128 nodes are left out.
+    surroundings of more than 128 nodes are left out, as are those that take too long to match.
     """
     if not len(dataset):
         raise MiningError("neighborhoods: expected at least one graph, got none")
@@ -128,7 +130,7 @@ def neighborhoods(
         for program, rows in zip(*_programs(found, wanted, arrays, nodes, edges), strict=True):
             programs.append(program)
             occurs.append(rows)
-    supports, certain = _matched(programs, occurs, as_graph_set(data.graphs), n_jobs)
+    programs, supports, certain = _matched(programs, occurs, as_graph_set(data.graphs), n_jobs)
     chosen = smallest_of_equals(programs, supports)
     counts = np.diff(supports.indptr).tolist()
     if most is not None and len(chosen) > most:
@@ -246,10 +248,19 @@ def _programs(
 
 def _matched(
     programs: list[Program], occurs: list[IntArray], graphs: GraphSet, n_jobs: int | None
-) -> tuple[csc_array, BoolArray]:
-    """Return graphs × programs with the matches, and of which programs all matches are known."""
-    found = ProgramPlan(programs, graphs).match(graphs, n_jobs, FINAL_BUDGET)
+) -> tuple[list[Program], csc_array, BoolArray]:
+    """Return the programs that can be matched, graphs × programs, and of which all matches are known.
+
+    In dense graphs the search for a large program with few conditions may not end.
+    """
+    found = ProgramPlan(programs, graphs).match(graphs, n_jobs, FIRST_BUDGET)
+    if found.n_unknown:
+        kept = np.bincount(found.unknown, minlength=len(programs)) <= max(1, MOST_UNKNOWN * len(graphs))
+        if not kept.all():
+            logger.info("neighborhoods: %d programs take too many steps to match", (~kept).sum())
+        programs, occurs = list(compress(programs, kept)), list(compress(occurs, kept))
+        found = ProgramPlan(programs, graphs).match(graphs, n_jobs, FINAL_BUDGET)
     # A program matches where it was found, whatever the budget of the search.
     supports = found.matrix().tocsc() + support_matrix(occurs, len(graphs))
     supports.data[:] = 1
-    return supports, ~np.isin(np.arange(len(programs)), found.unknown)
+    return programs, supports, ~np.isin(np.arange(len(programs)), found.unknown)

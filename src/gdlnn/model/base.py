@@ -214,11 +214,11 @@ class StoredHead(BaseEstimator, ABC):
 
     @abstractmethod
     def tensors(self) -> Tensors:
-        """Return what was learnt as arrays by name."""
+        """Return what was learned as arrays by name."""
 
     @abstractmethod
     def restore(self, tensors: Tensors, n_features: int, n_classes: int) -> None:
-        """Set what was learnt; raise a ValueError where the arrays do not fit. A regressor has one class."""
+        """Set what was learned; raise a ValueError where the arrays do not fit. A regressor has one class."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

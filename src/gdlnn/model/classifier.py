@@ -12,7 +12,7 @@ from sklearn.utils import get_tags
 
 from gdlnn.errors import ModelError
 from gdlnn.graphs import GraphDataset, Schema
-from gdlnn.graphs.labels import MOST_NUMBERS
+from gdlnn.graphs.labels import MOST_NUMBERS, finite_numbers
 from gdlnn.graphs.schema import label_codes
 from gdlnn.model.base import GraphClassifier
 from gdlnn.model.estimator import GDLNNEstimator, first_equal
@@ -161,11 +161,11 @@ class GDLNNClassifier(GDLNNEstimator, GraphClassifier):
         if self._with_structure(train):
             train, val = train.with_structure(), None if val is None else val.with_structure()
         self.classes_ = np.unique(np.asarray(train.y))
-        many = self.classes_.dtype.kind in "iuf" and len(self.classes_) > max(MOST_NUMBERS, len(train) // 10)
-        if many or (self.classes_.dtype.kind == "f" and (self.classes_ % 1).any()):
+        values = finite_numbers(self.classes_.tolist())
+        if values is not None and (len(values) > max(MOST_NUMBERS, len(train) // 10) or (values % 1).any()):
             raise ModelError(
-                f"fit: y: expected classes, got {len(self.classes_)} different numbers for {len(train)} "
-                f"graphs, such as {self.classes_[-1]:g}; predict numbers with GDLNNRegressor (or --target)"
+                f"fit: y: expected classes, got {len(values)} different numbers for {len(train)} "
+                f"graphs, such as {values[-1]:g}; predict numbers with GDLNNRegressor (or --target)"
             )
         if len(self.classes_) < 2:
             raise ModelError(f"fit: y: expected at least two classes, got {self.classes_.tolist()}")

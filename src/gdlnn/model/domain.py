@@ -242,7 +242,7 @@ class Domain:
     # --- files --------------------------------------------------------------------------------------------
 
     def to_json(self) -> dict[str, Any]:
-        """Return what was learnt as plain JSON values."""
+        """Return what was learned as plain JSON values."""
         return {
             "surroundings": packed(self.surroundings),
             "columns": [list(columns) for columns in self.columns],

@@ -176,12 +176,13 @@ def as_labeled(
 
 def _of_one_kind(graphs: GraphsLike, convert: Conversion) -> GraphsLike:
     """Return PyG or NetworkX graphs as a dataset, so that all of them share codes of words and values."""
-    if isinstance(graphs, GraphDataset) or is_alone(graphs) or convert.schema is not None:
+    if isinstance(graphs, GraphDataset) or is_alone(graphs):
         return graphs
     items = list(graphs)
     if items and all(map(_is_pyg, items)):
-        return from_pyg_dataset(items, directed=convert.directed)
-    return from_networkx_dataset(items) if items and all(map(_is_networkx, items)) else graphs
+        return from_pyg_dataset(items, directed=convert.directed, schema=convert.schema)
+    is_new = convert.schema is None and bool(items) and all(map(_is_networkx, items))
+    return from_networkx_dataset(items) if is_new else graphs
 
 
 def usable_rows(

@@ -141,7 +141,7 @@ class ForestHead(Head):
 class MixtureHead(Head):
     """The mean of the probabilities of a logistic regression and of a random forest.
 
-    A factor of the regression's log odds is fitted on rows that neither member has learnt, so that the mean
+    A factor of the regression's log odds is fitted on rows that neither member has learned, so that the mean
     has the least log loss there: the regression predicts them in folds, the forest by the trees that have not
     seen them.
 
@@ -157,8 +157,8 @@ class MixtureHead(Head):
     linear_, forest_
         The members: a `LinearHead` and a `ForestHead`.
     held_out_
-        The probabilities of the training rows by members that have not learnt them; None without calibration,
-        and in models read from a file.
+        The probabilities of the training rows by members not trained on them; None without calibration, and
+        in models read from a file.
     """
 
     n_trees: int = 1000

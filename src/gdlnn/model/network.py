@@ -223,7 +223,7 @@ def _train(
     history: list[dict[str, Any]] = []
     best_state = [parameter.detach().clone() for parameter in parameters]
     # By accuracy before loss: the loss rises within a few epochs, when the head becomes confident in programs
-    # that fit the training graphs perfectly, long before it has learnt which of them to trust.
+    # that fit the training graphs perfectly, long before it has learned which of them to trust.
     best, best_epoch = (-1.0, 0.0), 0
     for epoch in range(1, head.epochs + 1):
         history.append({"epoch": epoch, "loss": _epoch(head, network, optimizer, train, weights, generator)})

@@ -158,7 +158,7 @@ class PooledFeatures:
         return f"{kind} {feature} of the {many} {value:.3g}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return what was learnt as plain JSON values."""
+        """Return what was learned as plain JSON values."""
         return {"values": self.values_, "names": self.names_, "properties": self.properties}
 
     @classmethod

@@ -343,29 +343,24 @@ def reason_of(predictions: Iterable[Prediction]) -> str:
     return "; ".join(dict.fromkeys(reason for reason in reasons if reason))
 
 
-def added_columns(data: BatchedInput, classes: Mapping[str, Sequence[Any] | None]) -> list[AddedColumn]:
-    """Return the columns that predicting adds to an input.
-
-    `classes` has those of each model, None for a regressor, by the label that it is for; one model alone has
-    the empty name.
-    """
+def added_columns(data: BatchedInput, models: Mapping[str, Any]) -> list[AddedColumn]:
+    """Return the columns that predicting adds to an input; a model alone has the empty name."""
     found = [AddedColumn("row", "row")]
     if data.id != "id" and (data.id or data.smiles is None):
         found.append(AddedColumn("id", "id"))
     if data.has_smiles and data.smiles != "smiles":
         found.append(AddedColumn("smiles", "smiles"))
-    for model, labels in classes.items():
-        begin = f"{model}_" if model else ""
-        if labels is None:
-            names = {"prediction": "value", "lower": "lower", "upper": "upper"}
-        else:
+    for label, model in models.items():
+        begin = f"{label}_" if label else ""
+        names = {"prediction": "value", "lower": "lower", "upper": "upper"}
+        if hasattr(model, "classes_"):
             names = {"prediction": "label", "probability": "probability"}
-        found += [AddedColumn(f"{begin}{name}", value, model) for name, value in names.items()]
+        found += [AddedColumn(f"{begin}{name}", value, label) for name, value in names.items()]
         found += [
-            AddedColumn(f"{begin}p({label})", "probabilities", model, code)
-            for code, label in enumerate(labels or ())
+            AddedColumn(f"{begin}p({word})", "probabilities", label, code)
+            for code, word in enumerate(getattr(model, "classes_", ()))
         ]
-        found.append(AddedColumn(f"{begin}domain", "domain", model))
+        found.append(AddedColumn(f"{begin}domain", "domain", label))
     found.append(AddedColumn("reason", "reason"))
     free = _free([column.name for column in found], data.columns)
     return [column._replace(name=name) for column, name in zip(found, free, strict=True)]

@@ -241,7 +241,7 @@ def scorecard_rows(model: GDLNNClassifier, held_out: GraphDataset | None = None)
     model
         A fitted model with a scorecard or another linear head.
     held_out
-        Labelled graphs that it was not trained on.
+        Labeled graphs that it was not trained on.
     """
     coef = np.asarray(model.head_.coef_)
     if len(coef) == 1:

@@ -111,7 +111,7 @@ def find_alerts(
     model
         A fitted model of molecules.
     held_out
-        Labelled molecules that it was not trained on, for counts and examples.
+        Labeled molecules that it was not trained on, for counts and examples.
     most
         How many alerts; None for all.
     label

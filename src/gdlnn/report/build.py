@@ -102,7 +102,7 @@ def build_report(
     model
         A fitted model.
     held_out
-        Labelled graphs. Those that the model was trained on are left out and counted.
+        Labeled graphs. Those that the model was trained on are left out and counted.
     options
         What goes in; see `ReportOptions`.
     title
@@ -381,12 +381,14 @@ def _counterfactuals(
 
 
 def write_index(folder: Path, entries: Sequence[FolderEntry], title: str = "") -> Path:
-    """Write the index into a folder; a model with a report in the same folder gets a link to it."""
+    """Write the index into a folder; models and reports that are in the folder get a link."""
     rows = [
         {
             "label": entry.label,
             "file": entry.file,
             "report": entry.report if (folder / entry.report).is_file() else "",
+            "is_here": (folder / entry.file).is_file(),
+            "classes": "",  # of a regressor
             **entry.summary,
         }
         for entry in entries
@@ -394,8 +396,6 @@ def write_index(folder: Path, entries: Sequence[FolderEntry], title: str = "") -
     scores = {"balanced_accuracy": "Balanced accuracy", "roc_auc": "ROC-AUC", "accuracy": "Accuracy"}
     if rows and "rmse" in rows[0]:
         scores = {name: VALUE_NAMES[name] for name in ("rmse", "mae", "r2", "spearman")}
-    for row in rows:
-        row.setdefault("classes", "")
     page = render(
         "gdlnn.report/index.html",
         scores=scores,

@@ -93,7 +93,7 @@ def _not_for(report: Mapping[str, Any], graphs: str) -> str:
     outside, inside = by_domain.get("outside"), by_domain.get("inside")
     text = f"Do not rely on it for {graphs} unlike the training ones"
     if outside is not None and outside["n"] < FEWEST_JUDGED:
-        text += f": there are only {outside['n']} here, too few to judge it by"
+        text += f": too few are here to judge it by ({outside['n']})"
     elif outside is not None and inside is not None:
         right, others = percent(outside["accuracy"]), percent(inside["accuracy"])
         text += f": of the {outside['n']} such here {right} were right, of those inside {others}"

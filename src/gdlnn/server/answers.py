@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from gdlnn.server.limits import Limits
 
 WARNINGS = {
-    "outside": "This graph lies outside what was learnt, so do not rely on the prediction: {}.",
-    "edge": "This graph lies at the edge of what was learnt: {}.",
+    "outside": "This graph lies outside what was learned, so do not rely on the prediction: {}.",
+    "edge": "This graph lies at the edge of what was learned: {}.",
 }
 MOST_EXAMPLES, MOST_PROGRAMS = 12, 10
 MOLECULES = {
@@ -143,15 +143,11 @@ class Answers:
             predict_rows(list(self.models.values()), [row for rows, _ in inputs for row in rows])
         )
         labels = [{"model": label, "classes": _classes(model)} for label, model in self.models.items()]
-        classes = {
-            label: model.classes_.tolist() if hasattr(model, "classes_") else None
-            for label, model in self.models.items()
-        }
         return [
             {
                 **({"classes": labels[0]["classes"]} if self.is_alone else {"models": labels}),
                 "columns": list(source.columns),
-                "added": [column._asdict() for column in added_columns(source, classes)],
+                "added": [column._asdict() for column in added_columns(source, self.models)],
                 "rows": [self._row(row, source, next(predicted)[1]) for row in rows],
             }
             for rows, source in inputs
@@ -237,6 +233,7 @@ def _described(model: GDLNNClassifier, label: str) -> dict[str, Any]:
         "name": info.dataset or "model",
         "classes": _classes(model),
         "decision": None if decision is None else decision.to_json(),
+        "unit": getattr(model, "unit", None),
         "n_programs": len(model.programs_),
         "n_training_graphs": info.n_graphs,
         "programs": [

@@ -59,13 +59,13 @@ function chip(p, words) {
     button.setAttribute("aria-pressed", String(on));
     item.classList.toggle("pinned", on);
   }}, line, element("span", {class: "words"}, element("strong", {}, `P${p.number} `), p.witness ? "" : "absent: ", named(words),
-    element("span", {class: "small number"}, `${p.weight > 0 ? "for" : "against"} ${shownFigure(p)}${p.where ? `, ${p.where}` : ""}`)));
+    element("span", {class: "small number"}, `${p.weight > 0 ? (p.unit === undefined ? "for" : "raises by") : (p.unit === undefined ? "against" : "lowers by")} ${shownFigure(p)}${p.where ? `, ${p.where}` : ""}`)));
   item.append(button, ...behind(p));
   return item;
 }
 
 // A weight as the text and the picture have it: of a place in points.
-const shownFigure = p => p.index < 0 ? `${p.figure} ${p.unit ?? "points"}` : p.figure;
+const shownFigure = p => p.index < 0 ? `${p.figure} ${p.unit ?? "points"}`.trimEnd() : p.figure;
 
 // The programs behind a place, in a fold.
 function behind(p) {
@@ -82,7 +82,7 @@ function chips(graph, words) {
 const further = graph => graph.further.map(line => element("p", {class: "quiet"}, line));
 
 // Whether a graph is unlike the training graphs, and why; nothing of one that is like them.
-const DOMAINS = {outside: "Outside what was learnt", edge: "At the edge of what was learnt"};
+const DOMAINS = {outside: "Outside what was learned", edge: "At the edge of what was learned"};
 function domainNote(graph) {
   return DOMAINS[graph.domain] ? element("p", {class: "quiet domain"}, `${DOMAINS[graph.domain]}: ${graph.domain_reason}.`) : null;
 }

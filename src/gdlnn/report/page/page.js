@@ -53,7 +53,7 @@
     return element("dl", {class: "figures"},
       element("dt", {}, "Points where present"), element("dd", {}, signed(100 * p.adds)),
       element("dt", {}, "Precision"), element("dd", {}, precisionText(p)),
-      element("dt", {}, "Training"), element("dd", {}, `${p.training[0]} of ${p.training[1]} ${name(p.label)}, ${p.training[2]} of ${p.training[3]} others`));
+      element("dt", {}, "Training"), element("dd", {}, `${name(p.label)}: ${p.training[0]} of ${p.training[1]}, others: ${p.training[2]} of ${p.training[3]}`));
   }
 
   function code(p) {

@@ -1,5 +1,5 @@
 // One graph: what the model says, the picture with its map, what speaks for and against it, what would change it.
-const WHERE = {inside: "inside what was learnt", edge: "at the edge of what was learnt", outside: "outside what was learnt"};
+const WHERE = {inside: "inside what was learned", edge: "at the edge of what was learned", outside: "outside what was learned"};
 const RULES = {"balanced-accuracy": "balanced accuracy", f1: "F1", mcc: "the Matthews correlation"};
 
 // `model` is what the server says of the model, `name` what the graph is called, `link` the address of this answer, and
@@ -40,26 +40,33 @@ function answerHead(found, model, name, link) {
     element("div", {},
       element("p", {class: "asked"}, model.model ? element("span", {class: "tag"}, model.model) : null, element("strong", {}, name),
         found.smiles != null && found.smiles !== name ? element("code", {class: "smiles"}, found.smiles) : null),
-      element("h2", {}, found.class_name, " ", element("span", {class: "chance"}, `with ${percent(found.probability)}${decided(found, model)}`))),
+      element("h2", {}, found.class_name, " ", element("span", {class: "chance"},
+        model.unit == null ? `with ${percent(found.probability)}${decided(found, model)}` : `is ${found.prediction}`))),
     element("div", {class: "actions"}, copyButton("link", link)));
 }
 
 // The probability of each class; a mark stands where a class is decided, if that is not one half.
 function chances(found, model) {
   const decision = model.decision;
+  if (!found.classes.length) return null;
   return element("dl", {class: "chances"}, ...found.classes.flatMap((c, i) => [
     element("dt", {}, c.name),
     element("dd", {}, bar(found.probabilities[i], decision?.code === i ? decision.threshold : null),
       element("span", {class: "number"}, percent(found.probabilities[i])))]));
 }
 
+// Four significant figures, as Python's "%.4g" writes them.
+const rounded = number => String(Number(number.toPrecision(4)));
+const interval = prediction => `90 % interval ${rounded(prediction.lower)} to ${rounded(prediction.upper)}`;
+
 // What each of several models says of a graph; `pick` gets the label to explain.
 function profile(predictions, models, shown, pick) {
   return element("dl", {class: "chances profile"}, ...models.flatMap(m => {
     const prediction = predictions[m.model], code = m.classes.findIndex(c => c.label === prediction.label);
     const title = element("button", {type: "button", "aria-pressed": String(m.model === shown), onclick: () => pick(m.model)}, m.model);
-    return [element("dt", {}, title), element("dd", {}, bar(prediction.probabilities[code]),
-      element("span", {class: "number"}, `${prediction.class_name} with ${percent(prediction.probability)}`, prediction.domain === "outside" ? ", outside what was learnt" : ""))];
+    const words = m.unit == null ? `${prediction.class_name} with ${percent(prediction.probability)}` : `${prediction.class_name} (${interval(prediction)})`;
+    return [element("dt", {}, title), element("dd", {}, m.unit == null ? bar(prediction.probabilities[code]) : element("span"),
+      element("span", {class: "number"}, words, prediction.domain === "outside" ? ", outside what was learned" : ""))];
   }));
 }
 
@@ -76,11 +83,12 @@ function facts(found, model) {
 }
 
 function reasons(found, target) {
-  const sides = [[`For ${target}`, p => p.weight > 0], [`Against ${target}`, p => p.weight < 0]];
+  const [up, down] = found.unit === undefined ? ["For", "Against"] : ["Raises", "Lowers"];
+  const sides = [[`${up} ${target}`, p => p.weight > 0], [`${down} ${target}`, p => p.weight < 0]];
   const lists = sides.map(([title, holds]) => [title, chips({...found, programs: found.programs.filter(holds)}, p => p.words.replace(/\.$/, ""))])
     .filter(([, list]) => list).map(([title, list]) => element("section", {}, element("h3", {}, title), list));
   return [baseline(found), ...(lists.length ? lists : [element("p", {class: "quiet"}, "Nothing in it decides.")]), ...further(found),
-    found.baseline_line ? element("p", {class: "quiet"}, `Points are percentage points of the probability of ${target}.`) : null];
+    found.baseline_line && found.unit === undefined ? element("p", {class: "quiet"}, `Points are percentage points of the probability of ${target}.`) : null];
 }
 
 function inFull(found) {

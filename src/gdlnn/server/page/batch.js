@@ -17,7 +17,8 @@ function csvOf(answer, rows) {
     const prediction = predictionOf(row, column.model);
     if (!prediction) return "";
     if (column.code != null) return digits(prediction.probabilities[column.code]);
-    return column.value === "probability" ? digits(prediction.probability) : prediction[column.value];
+    const found = column.value === "value" ? prediction.label : prediction[column.value];
+    return typeof found === "number" && column.value !== "label" ? digits(found) : found;
   };
   const lines = rows.map(row => [...row.cells, ...Array(answer.columns.length - row.cells.length).fill(""), ...answer.added.map(c => value(row, c))]);
   return [[...answer.columns, ...answer.added.map(c => c.name)], ...lines]
@@ -26,20 +27,21 @@ function csvOf(answer, rows) {
 
 const ORDER = {outside: 0, edge: 1, inside: 2};
 function batchColumns(models, label, noun) {
-  const own = row => predictionOf(row, label);
+  const own = row => predictionOf(row, label), isNumber = models.find(m => m.model === label).unit != null;
   const shown = [
     {key: "row", title: "Row", number: true, value: r => r.row, text: r => String(r.row)},
     {key: "name", title: noun, value: r => r.name.toLowerCase(), text: r => r.name, small: r => r.smiles !== r.name ? r.smiles : null},
-    {key: "label", title: "Prediction", value: r => own(r)?.class_name.toLowerCase() ?? "\uffff", text: r => own(r)?.class_name ?? "not read", small: r => r.error},
+    {key: "label", title: "Prediction", value: r => isNumber ? own(r)?.label ?? Infinity : own(r)?.class_name.toLowerCase() ?? "\uffff",
+      text: r => own(r)?.class_name ?? "not read", small: r => r.error ?? (isNumber ? interval(own(r)) : null)},
     {key: "probability", title: "Probability", number: true, value: r => own(r)?.probability ?? -1, text: r => own(r) ? percent(own(r).probability) : ""},
     {key: "uncertainty", title: "Uncertainty", number: true, value: r => own(r)?.uncertainty ?? -1,
       text: r => own(r)?.uncertainty != null ? `± ${(100 * own(r).uncertainty).toFixed(1)}` : ""},
     {key: "domain", title: "Domain", value: r => ORDER[own(r)?.domain] ?? 3, text: r => own(r)?.domain ?? "", small: r => own(r)?.domain_reason},
     {key: "seen", title: "Seen", value: r => own(r)?.seen ? 0 : 1, text: r => own(r)?.seen ? "trained on" : own(r)?.seen === false ? "no" : ""},
-  ];
+  ].filter(column => !isNumber || !["probability", "uncertainty"].includes(column.key));
   const others = models.filter(m => m.model !== label).map(m => ({key: `of ${m.model}`, title: m.model,
-    value: r => predictionOf(r, m.model)?.class_name.toLowerCase() ?? "\uffff",
-    text: r => { const prediction = predictionOf(r, m.model); return prediction ? `${prediction.class_name}, ${percent(prediction.probability)}` : ""; }}));
+    value: r => m.unit != null ? predictionOf(r, m.model)?.label ?? Infinity : predictionOf(r, m.model)?.class_name.toLowerCase() ?? "\uffff",
+    text: r => { const prediction = predictionOf(r, m.model); return !prediction ? "" : m.unit != null ? prediction.class_name : `${prediction.class_name}, ${percent(prediction.probability)}`; }}));
   return [...shown, ...others];
 }
 
@@ -124,12 +126,12 @@ function batchSummary(answer, classes, label) {
   for (const row of answer.rows) {
     const prediction = predictionOf(row, label);
     if (!prediction) { wrong += 1; continue; }
-    counts.set(prediction.class_name, counts.get(prediction.class_name) + 1);
+    if (classes.length) counts.set(prediction.class_name, counts.get(prediction.class_name) + 1);
     outside += prediction.domain === "outside" ? 1 : 0;
     seen += prediction.seen ? 1 : 0;
   }
-  const parts = [...counts].map(([name, n]) => `${name} ${n.toLocaleString("en")}`);
-  if (outside) parts.push(`${outside} outside what was learnt`);
+  const parts = [...counts].map(([name, n]) => `${name}: ${n.toLocaleString("en")}`);
+  if (outside) parts.push(`${outside} outside what was learned`);
   if (seen) parts.push(`${seen} trained on`);
   if (wrong) parts.push(`${wrong} not read`);
   return (label ? `${label}: ` : "") + parts.join(" · ");

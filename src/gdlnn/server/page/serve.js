@@ -120,7 +120,7 @@
 
   function showBatch() {
     const {batch, itemOf} = shown, of = model();
-    present("batch", ...batchTable(batch, batch.models ?? [{model: of.model, classes: batch.classes}], of.model, served.expects.smiles ? "Molecule" : "Graph",
+    present("batch", ...batchTable(batch, served.models, of.model, served.expects.smiles ? "Molecule" : "Graph",
       row => ask(() => explain(itemOf(row)))));
   }
 
@@ -209,7 +209,8 @@
 
   // --- the model ---
   function showStrongest() {
-    const items = model().programs.map(p => programItem(p, `adds ${(100 * p.strength).toFixed(1)} points alone`));
+    const items = model().programs.map(p => programItem(p, model().unit == null
+      ? `adds ${(100 * p.strength).toFixed(1)} points alone` : `by ${Number(p.strength.toPrecision(2))} ${model().unit}`.trimEnd()));
     byId("strongest").replaceChildren(...items.slice(0, FIRST));
     byId("further").replaceChildren(...items.slice(FIRST));
     byId("more").hidden = items.length <= FIRST;
@@ -218,8 +219,9 @@
 
   function inWords(of) {
     const classes = of.classes.map(c => c.name), what = served.expects.smiles ? "molecule" : "graph";
-    return `Tells ${classes.slice(0, -1).join(", ")} from ${classes.at(-1)} by ${counted(of.n_programs, "pattern")}, ` +
-      `learnt from ${counted(of.n_training_graphs, what)}.`;
+    const does = of.unit == null ? `Tells ${classes.slice(0, -1).join(", ")} from ${classes.at(-1)}` : `Predicts ${of.model || "numbers"}${of.unit && ` in ${of.unit}`}`;
+    return `${does} by ${counted(of.n_programs, "pattern")}, ` +
+      `learned from ${counted(of.n_training_graphs, what)}.`;
   }
 
   function showModel() {
