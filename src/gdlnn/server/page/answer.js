@@ -41,7 +41,7 @@ function answerHead(found, model, name, link) {
       element("p", {class: "asked"}, model.model ? element("span", {class: "tag"}, model.model) : null, element("strong", {}, name),
         found.smiles != null && found.smiles !== name ? element("code", {class: "smiles"}, found.smiles) : null),
       element("h2", {}, found.class_name, " ", element("span", {class: "chance"},
-        model.unit == null ? `with ${percent(found.probability)}${decided(found, model)}` : `is ${found.prediction}`))),
+        model.unit == null ? `with ${percent(found.probability)}${decided(found, model)}` : `is ${found.said}`))),
     element("div", {class: "actions"}, copyButton("link", link)));
 }
 
