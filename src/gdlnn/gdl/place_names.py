@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from gdlnn.errors import GraphError
 from gdlnn.gdl.atoms import is_chemical
-from gdlnn.gdl.conditions import number_text
 from gdlnn.gdl.groups import groups
 from gdlnn.gdl.molecule_places import completed_groups, molecule_groups, molecule_place_name
 from gdlnn.gdl.text import listed, number_word
@@ -113,7 +112,7 @@ def _graph_place_name(place: Graph, schema: Schema | None, edge: Intervals | Non
 
 
 def _label(feature: Feature, value: float) -> str:
-    return feature.values.get(value, f"{feature.name} {number_text(value)}")
+    return feature.values.get(value, f"{feature.name} {feature.value_name(value)}")
 
 
 def _node_name(place: Graph, schema: Schema | None, label: str) -> str:
@@ -122,7 +121,7 @@ def _node_name(place: Graph, schema: Schema | None, label: str) -> str:
         return f"single {label}" if label in ("node", "atom") else label
     row = place.node_features[0].tolist()
     values = [
-        f"{feature.name} {feature.values.get(value, number_text(value))}"
+        f"{feature.name} {feature.value_name(value)}"
         for feature, value in zip(features, row, strict=True)
         if _label(feature, value) != label
     ]
@@ -136,7 +135,7 @@ def _edge_words(place: Graph, features: tuple[Feature, ...], edge: Intervals | N
         if any(map(math.isnan, column)):
             continue
         low, high = min(column), max(column)
-        value = feature.values.get(low, number_text(low))
+        value = feature.value_name(low)
         if low < high and feature.kind == "nominal":
             continue
         if feature.name in _NOUNS and low in feature.values:

@@ -155,7 +155,7 @@ class PooledFeatures:
         if statistic == "sum":
             value = float(np.sign(value) * np.expm1(abs(value)))
         kind = {"mean": "mean", "max": "largest", "sum": "total"}[statistic]
-        return f"{kind} {feature} of the {many} {value:.3g}"
+        return f"{kind} {feature} of the {many} {float(f'{value:.3g}'):g}"
 
     def to_json(self) -> dict[str, Any]:
         """Return what was learned as plain JSON values."""
