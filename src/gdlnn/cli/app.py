@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import platform
+import resource
 import signal
 import sys
 import threading
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 BAD_INPUT = 2  # exit code; the same as that of a wrong option
 OUT_OF_MEMORY = 1  # exit code
+LEAST_MEMORY = {"-v": (resource.RLIMIT_AS, 1 << 30), "-d": (resource.RLIMIT_DATA, 1 << 29)}
+"""Options of `ulimit` with the bytes that libraries, threads and a small table take."""
 INTERRUPTED = 130  # exit code, as shells give it after Ctrl-C
 NO_MEMORY = ("llocate memory", "failed to map segment", "can't start new thread", "bad_alloc")
 STOPPED = (
@@ -130,6 +133,34 @@ class Command(TyperCommand):
         carrier = typer.Typer(add_completion=False)
         carrier.command()(_only_verbose)
         self.params += get_command(carrier).params
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, unless a limit on memory is too low for the libraries."""
+        _check_memory()
+        return super().invoke(ctx)
+
+
+def _check_memory() -> None:
+    """Refuse a limit on memory that is too low, and let OpenBLAS take what it needs under any other.
+
+    OpenBLAS tries forever to get memory for its buffers, libraries abort, and threads end without a word.
+    """
+    for option, (kind, least) in LEAST_MEMORY.items():
+        limit, _ = resource.getrlimit(kind)
+        if limit == resource.RLIM_INFINITY:
+            continue
+        if limit < least:
+            echo(
+                f"error: out of memory: the limit is {limit >> 20:,} MB, and gdlnn needs at least "
+                f"{least >> 20:,} MB; raise it with: ulimit {option} {least >> 10}",
+                err=True,
+            )
+            raise typer.Exit(OUT_OF_MEMORY)
+        import numpy as np
+        from scipy.linalg.lapack import dpotrf
+
+        np.linalg.cholesky(np.eye(2))  # NumPy and SciPy have an OpenBLAS each, and each keeps its buffer
+        dpotrf(np.eye(2))
 
 
 # --- signals ------------------------------------------------------------------------------------------------
