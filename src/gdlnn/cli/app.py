@@ -8,6 +8,7 @@ and must not drive the terminal: commands print through `echo`, and the log thro
 from __future__ import annotations
 
 import logging
+import os
 import platform
 import resource
 import signal
@@ -256,6 +257,8 @@ def _is_out_of_memory(error: BaseException | None) -> bool:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line. Errors in the input become one line and exit code 2, a lack of memory 1."""
+    if arguments is None:  # no process that this one starts imports from the current folder
+        os.environ["PYTHONSAFEPATH"] = "1"
     given = sys.argv[1:] if arguments is None else arguments
     _send_log(PrintableFormatter())
     try:
