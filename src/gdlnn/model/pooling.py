@@ -154,7 +154,7 @@ class PooledFeatures:
         feature, _, statistic = name.rpartition(" ")
         if statistic == "sum":
             value = float(np.sign(value) * np.expm1(abs(value)))
-        kind = {"mean": "mean", "max": "largest", "sum": "total"}[statistic]
+        kind = {"mean": "mean", "max": "largest", "sum": "total"}.get(statistic, statistic)
         return f"{kind} {feature} of the {many} {value:.3g}"
 
     def to_json(self) -> dict[str, Any]:
