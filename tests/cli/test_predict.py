@@ -27,8 +27,8 @@ def test_predicting_loads_nothing_that_only_training_needs(tmp_path: Path) -> No
 
 def test_processes_import_nothing_from_the_current_folder(tmp_path: Path) -> None:
     (tmp_path / "joblib.py").write_text("raise SystemExit('this must not run')")
-    (tmp_path / "many.csv").write_text("smiles\n" + "C\n" * FEW_BATCHES * BATCH)
-    words = [f"{Path(sys.executable).parent}/gdlnn", "predict", str(MODEL), "many.csv", "-o", "out.csv", "-j2"]
+    (tmp_path / "in.csv").write_text("smiles\n" + "C\n" * FEW_BATCHES * BATCH)
+    words = [f"{Path(sys.executable).parent}/gdlnn", "predict", str(MODEL), "in.csv", "-o", "out.csv", "-j2"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, len(rows_of(tmp_path / "out.csv"))) == (0, FEW_BATCHES * BATCH), done.stderr
 
