@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from gdlnn.cli.predict import BATCH
+from gdlnn.model.representation import FEW_BATCHES
 from reference.command_line import rows_of, run
 
 MODEL = Path(__file__).parents[1] / "golden/bbbp-default.gdlnn"
@@ -21,6 +23,14 @@ def test_predicting_loads_nothing_that_only_training_needs(tmp_path: Path) -> No
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[1].startswith("CCO,1,1,0.")
     assert done.stderr.strip() == "[]"
+
+
+def test_processes_import_nothing_from_the_current_folder(tmp_path: Path) -> None:
+    (tmp_path / "joblib.py").write_text("raise SystemExit('this must not run')")
+    (tmp_path / "in.csv").write_text("smiles\n" + "C\n" * FEW_BATCHES * BATCH)
+    words = [f"{Path(sys.executable).parent}/gdlnn", "predict", str(MODEL), "in.csv", "-o", "out.csv", "-j2"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, len(rows_of(tmp_path / "out.csv"))) == (0, FEW_BATCHES * BATCH), done.stderr
 
 
 def test_a_spreadsheet_runs_nothing_of_a_table(tmp_path: Path) -> None:

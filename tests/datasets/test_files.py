@@ -155,7 +155,7 @@ def test_a_line_that_is_not_unicode_is_an_error_of_its_row(tmp_path: Path) -> No
     path = tmp_path / "x.jsonl"
     good = '{"nodes": [1, 2], "edges": [[0, 1]], "label": "%s", "name": "%s"}'
     path.write_text("\n".join([good % ("a", "p"), good % ("b", "\\ud800"), good % ("\\ud83d\\ude00", "q")]))
-    with pytest.raises(DatasetError, match=r"x\.jsonl, line 2: expected Unicode text, got half"):
+    with pytest.raises(DatasetError, match=r"x\.jsonl, line 2: expected a JSON object, got half"):
         load_jsonl(path)
     data = resolve_dataset(str(path))
     assert [graph.name for graph in data] == ["p", "q"]

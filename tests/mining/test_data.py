@@ -12,14 +12,10 @@ from gdlnn.matching import match
 pytestmark = pytest.mark.data
 
 
-def train_part(data_dir: Path, name: str) -> GraphDataset:
-    train: GraphDataset = load_dataset(name, root=data_dir, download=False).split("paper")[0]
-    return train
-
-
 @pytest.fixture(scope="module")
 def mutag(data_dir: Path) -> GraphDataset:
-    return train_part(data_dir, "MUTAG")
+    train: GraphDataset = load_dataset("MUTAG", root=data_dir, download=False).split("paper")[0]
+    return train
 
 
 def recount(programs: ProgramSet, dataset: GraphDataset) -> None:

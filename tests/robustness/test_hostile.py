@@ -131,6 +131,8 @@ def test_twins_and_other_methods_are_refused(tmp_path: Path) -> None:
         ({"classes": {"kind": "i", "values": [1, 1]}}, "classes: expected different labels"),
         ({"classes": {"kind": "f", "values": [1.0, float("nan")]}}, "classes: expected different labels"),
         ({"activation": "magic"}, "activation 'magic'"),
+        ({"dataset": "\ud800"}, "half of a surrogate pair"),
+        ({"schema": {"node": [], "edge": [], "classes": []}}, "schema: expected the features"),
         ({"checkpoint": "/tmp/anywhere"}, "expected parameters of GDLNNClassifier, got 'checkpoint'"),
         ({"n_jobs": 10**6}, "expected parameters of GDLNNClassifier, got 'n_jobs'"),
         ({"head": {"hidden": [1] * 10_000}}, "expected at most 4,096 layers in the head, got more"),

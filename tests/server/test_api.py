@@ -42,13 +42,6 @@ def motifs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TestClien
         yield started, load_model(path), test
 
 
-def graph_body(graph: Graph) -> dict[str, Any]:
-    body: dict[str, Any] = {"nodes": graph.node_features.tolist(), "edges": graph.edges.tolist()}
-    if graph.edge_features.shape[1]:
-        body["edge_features"] = graph.edge_features.tolist()
-    return body
-
-
 def test_predictions_are_those_of_the_model(client: TestClient, molecules: tuple[Path, GraphDataset]) -> None:
     path, data = molecules
     model = load_model(path)
@@ -161,7 +154,7 @@ def test_a_bad_smiles_is_answered_readably(client: TestClient, smiles: str, reas
 
 def test_graphs_as_json_are_predicted_and_explained(motifs: tuple[TestClient, Any, GraphDataset]) -> None:
     client, model, test = motifs
-    bodies = [graph_body(graph) for graph in test.graphs]
+    bodies = [graph.to_json() for graph in test.graphs]
     rows = client.post("/predict", json={"graphs": bodies}).json()["rows"]
     assert [row["label"] for row in rows] == model.predict(test).tolist()
     answer = client.post("/explain", json={"graph": bodies[0]}).json()

@@ -33,30 +33,20 @@ def test_a_request_gets_so_much_memory_and_no_more(served_model: Path) -> None:
     asyncio.run(run())
 
 
-def test_a_worker_without_memory_ends_and_the_client_learns_why(
-    monkeypatch: pytest.MonkeyPatch, served_model: Path
-) -> None:
-    class Full:
+def test_failures_of_a_worker_have_a_status(monkeypatch: pytest.MonkeyPatch, served_model: Path) -> None:
+    class Failing:
         def predict(self, body: bytes) -> None:
-            raise MemoryError
+            raise OSError(int(body), os.strerror(int(body))) if body else MemoryError
 
     codes: list[int] = []
-    monkeypatch.setattr(workers, "_answers", Full())
+    monkeypatch.setattr(workers, "_answers", Failing())
     monkeypatch.setattr(os, "_exit", codes.append)
     workers.answer_in_worker("predict", [b""], {})
     pool = workers.WorkerPool(served_model, Limits(), 1)
     for code, status in ((codes[0], 503), (-9, 500)):
         ended = ProcessExpired("ended", code=code)  # type: ignore[no-untyped-call]
         assert pool._refusal(ended)[0] == status
-
-
-def test_a_full_disk_and_other_failures_have_a_status(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Failing:
-        def predict(self, body: bytes) -> None:
-            raise OSError(int(body), os.strerror(int(body)))
-
-    monkeypatch.setattr(workers, "_answers", Failing())
-    assert workers.answer_in_worker("predict", [b"28"], {})[0][0] == 507
+    assert workers.answer_in_worker("predict", [b"28"], {})[0][0] == 507  # a full disk
     assert workers.answer_in_worker("predict", [b"5"], {})[0][0] == 500
 
 

@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-# Commands gain nothing from threads of BLAS; under a memory limit it would wait for one that cannot start.
+# Commands gain nothing from threads of BLAS, and each takes memory.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from gdlnn.cli import datasets, demo, explain, mine, predict, report, serve, train

@@ -8,7 +8,9 @@ and must not drive the terminal: commands print through `echo`, and the log thro
 from __future__ import annotations
 
 import logging
+import os
 import platform
+import resource
 import signal
 import sys
 import threading
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 BAD_INPUT = 2  # exit code; the same as that of a wrong option
 OUT_OF_MEMORY = 1  # exit code
+LEAST_MEMORY = 1 << 30  # what libraries, threads and a small table take, in bytes
 INTERRUPTED = 130  # exit code, as shells give it after Ctrl-C
 NO_MEMORY = ("llocate memory", "failed to map segment", "can't start new thread", "bad_alloc")
 STOPPED = (
@@ -133,6 +136,25 @@ class Command(TyperCommand):
         carrier.command()(_only_verbose)
         self.params += get_command(carrier).params
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, unless a limit on memory is too low for the libraries.
+
+        OpenBLAS tries forever to get memory, other libraries abort, and threads end without a word.
+        """
+        limits = [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
+        limit = min((one for one in limits if one != resource.RLIM_INFINITY), default=None)
+        if limit is not None and limit < LEAST_MEMORY:
+            needed = f"the limit is {limit >> 20:,} MB, and gdlnn needs at least {LEAST_MEMORY >> 20:,} MB"
+            echo(f"error: out of memory: {needed}; raise it with `ulimit`", err=True)
+            raise typer.Exit(OUT_OF_MEMORY)
+        if limit is not None:
+            import numpy as np
+            from scipy.linalg.lapack import dpotrf
+
+            np.linalg.cholesky(np.eye(2))  # NumPy and SciPy have an OpenBLAS each, which keeps its buffer
+            dpotrf(np.eye(2))
+        return super().invoke(ctx)
+
 
 # --- signals ------------------------------------------------------------------------------------------------
 
@@ -142,10 +164,6 @@ class Stop:
     """The signal other than Ctrl-C's that ended a command."""
 
     signal: int = 0
-
-    def exit_code(self, code: object) -> object:
-        """Return the exit code of a command that ended with `code`: 128 plus the signal, as in shells."""
-        return 128 + self.signal if self.signal and code == INTERRUPTED else code
 
 
 @contextmanager
@@ -227,6 +245,8 @@ def _is_out_of_memory(error: BaseException | None) -> bool:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line. Errors in the input become one line and exit code 2, a lack of memory 1."""
+    if arguments is None:  # no process that this one starts imports from the current folder
+        os.environ["PYTHONSAFEPATH"] = "1"
     given = sys.argv[1:] if arguments is None else arguments
     _send_log(PrintableFormatter())
     try:
@@ -235,7 +255,8 @@ def main(arguments: list[str] | None = None) -> None:
     except SystemExit as end:
         if _was_interrupted(end):
             echo(STOPPED, err=True)
-        raise SystemExit(stop.exit_code(end.code)) from None
+        is_signalled = stop.signal and end.code == INTERRUPTED
+        raise SystemExit(128 + stop.signal if is_signalled else end.code) from None  # as shells give it
     except Exception as error:
         is_out_of_memory = _is_out_of_memory(error)
         if not is_out_of_memory and not isinstance(error, GDLNNError | OSError):

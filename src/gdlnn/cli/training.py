@@ -373,7 +373,9 @@ def train_several(
             model = run(table, new / file, finished)
             entries.append(FolderEntry(label, file, _summary(table.data, model)))
             update(advance=1)
-        _write_summary(new / SUMMARY, entries)
+        rows = [{"label": entry.label, **entry.summary, "model": entry.file} for entry in entries]
+        with atomic_write(new / SUMMARY) as written:
+            written.write(table_text([list(rows[0]), *(row.values() for row in rows)]).encode())
         write_index(new, entries, folder.resolve().name)
         write_manifest(new, entries)
     say(f"\n{folder.name}: {len(entries)} models, {SUMMARY} and {INDEX}")
@@ -405,12 +407,6 @@ def _summary(data: GraphDataset, model: Any) -> dict[str, Any]:
     found |= {"programs": len(model.programs_), "scored_on": part}
     names = METRICS if hasattr(model, "classes_") else VALUE_NAMES
     return found | {name: scores.get(name) for name in names}
-
-
-def _write_summary(path: Path, entries: Sequence[Any]) -> None:
-    rows = [{"label": entry.label, **entry.summary, "model": entry.file} for entry in entries]
-    with atomic_write(path) as file:
-        file.write(table_text([list(rows[0]), *(row.values() for row in rows)]).encode())
 
 
 def _print_summary(entries: Sequence[Any], say: Say) -> None:

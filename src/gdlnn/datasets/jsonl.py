@@ -5,7 +5,6 @@ An optional first line holds the name, the schema, and how molecules were read.
 
 from __future__ import annotations
 
-import json
 import logging
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -20,7 +19,7 @@ from gdlnn.errors import DatasetError, GraphError, MatchError
 from gdlnn.graphs import Graph, GraphDataset, Schema, SkippedRow
 from gdlnn.graphs.arrays import GraphArrays
 from gdlnn.graphs.molecules import MoleculeReader
-from gdlnn.graphs.schema import is_unicode, label_array
+from gdlnn.graphs.schema import label_array
 from gdlnn.io import bounded
 
 if TYPE_CHECKING:
@@ -173,8 +172,6 @@ def _object(line: str, where: str) -> dict[str, Any]:
         raise DatasetError(f"{where}: expected a JSON object, got {error}") from error
     if not isinstance(row, dict):
         raise DatasetError(f"{where}: expected a JSON object, got {type(row).__name__}")
-    if "\\u" in line and not is_unicode(json.dumps(row, ensure_ascii=False)):
-        raise DatasetError(f"{where}: expected Unicode text, got half of a surrogate pair")
     return row
 
 

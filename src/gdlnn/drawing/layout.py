@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 _GAP = 1.5
-_MOST_EDGES = 400  # of a component; with more its nodes lie on a circle, which takes no time
+_MOST_NODES, _MOST_EDGES = 150, 400  # of a component; a larger one is put on a circle, which takes no time
 
 
 def layout(n_nodes: int, edges: npt.ArrayLike) -> FloatArray:
@@ -47,7 +47,7 @@ def _placed(nx: Any, graph: Any) -> FloatArray:
     n_edges = graph.number_of_edges()
     if not n_edges:
         return np.zeros((1, 2))
-    if n_edges > _MOST_EDGES:
+    if len(graph) > _MOST_NODES or n_edges > _MOST_EDGES:
         return np.array(list(nx.circular_layout(graph, scale=len(graph) / (2 * np.pi)).values()))
     with one_thread():  # threads would wait for one another longer
         found = nx.kamada_kawai_layout(graph)

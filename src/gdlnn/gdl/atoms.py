@@ -323,7 +323,8 @@ def _range(feature: Feature, interval: Interval, implicit: bool) -> tuple[str, R
             return None
         return feature.name, None if len(flags) == 2 else (flags[0], flags[0])
     if feature.name == "charge":
-        shift = next((value - int(name) for value, name in feature.values.items() if _is_whole(name)), 0.0)
+        named = ((value, name) for value, name in feature.values.items() if name.lstrip("+-").isdigit())
+        shift = next((value - int(name) for value, name in named), 0.0)
         low, high = low - shift, high - shift
     elif feature.name in ("hydrogens", "degree"):
         low = max(low, 0.0)
@@ -339,10 +340,6 @@ def _range(feature: Feature, interval: Interval, implicit: bool) -> tuple[str, R
         return None
     key = "connections" if feature.name == "degree" and implicit else feature.name
     return key, (float(low), float(high))
-
-
-def _is_whole(text: str) -> bool:
-    return text.lstrip("+-").isdigit()
 
 
 def read_bond(intervals: Intervals | None, features: Sequence[Feature], where: str = "edge") -> Bond:

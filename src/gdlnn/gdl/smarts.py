@@ -177,12 +177,8 @@ def _atom(atom: Atom, needed: Ranges, symbol: str, site: Site, pattern: Pattern,
         return words[0]
     unlisted = [word for word in words if "," not in word]
     # A comma binds weaker than what is written side by side, and a semicolon weaker than a comma.
-    joined = "".join(unlisted) if all(map(_simple, unlisted)) else ";".join(unlisted)
+    joined = (";" if any(set("$&h^") & set(word) for word in unlisted) else "").join(unlisted)
     return f"[{';'.join(filter(None, (joined, *(word for word in words if ',' in word))))}]"
-
-
-def _simple(word: str) -> bool:
-    return "$" not in word and "&" not in word and "h" not in word and "^" not in word
 
 
 def _symbol(atom: Atom, aromatic: Range, needed: bool) -> str:

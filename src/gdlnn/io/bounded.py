@@ -144,16 +144,21 @@ def loads(data: bytes | str) -> Any:
     Raises
     ------
     ValueError
-        If it is not JSON, is nested too deeply, or would take far more memory than its length, as millions
-        of empty objects do.
+        If it is not JSON, has text that no file can hold, is nested too deeply, or would take far more memory
+        than its length, as millions of empty objects do.
     """
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     if _weight(raw) > _granted(raw) and _weight(_STRING.sub(b'""', raw)) > _granted(raw):
         raise ValueError(f"expected values, got {raw.count(b'[') + raw.count(b'{'):,} lists and objects")
     try:
-        return json.loads(data)
+        found = json.loads(data)
+        if b"\\" in raw or not raw.isascii():
+            json.dumps(found, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise ValueError("half of a surrogate pair") from error
     except RecursionError as error:
         raise ValueError("the JSON is nested too deeply") from error
+    return found
 
 
 def _weight(raw: bytes) -> int:

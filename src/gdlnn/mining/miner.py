@@ -136,7 +136,9 @@ def mine(
     with ExitStack() as stack:
         saved: Checkpoint | None = None
         if checkpoint is not None:
-            call = _call(settings, fingerprint(searched.graphs, codes), labels, tasks)
+            known = {"version": package_version(), "dataset": fingerprint(searched.graphs, codes)}
+            wanted = hashlib.sha256(json.dumps(tasks).encode()).hexdigest()
+            call = {**known, "labels": labels, "targets": wanted, **vars(settings)}
             saved = stack.enter_context(Checkpoint(checkpoint, call, len(tasks), len(dataset)))
         results = {} if saved is None else dict(saved.finished)
         left = {number: task for number, task in enumerate(tasks) if number not in results}
@@ -158,15 +160,6 @@ def mine(
         "wall_seconds": time.monotonic() - wall,
     }
     return found
-
-
-def _call(
-    settings: Settings, fingerprint: str, labels: Sequence[Any], tasks: Sequence[Task]
-) -> dict[str, Any]:
-    """Return what determines the results of a call."""
-    targets = hashlib.sha256(json.dumps(tasks).encode()).hexdigest()
-    known = {"version": package_version(), "dataset": fingerprint, "labels": labels, "targets": targets}
-    return {**known, **vars(settings)}
 
 
 def _collect(

@@ -136,7 +136,9 @@ class Domain:
     def judge(self, graphs: Sequence[Graph], matches: BoolArray) -> list[DomainAnswer]:
         """Say of every graph whether it is like the training graphs; `matches` is graphs × programs."""
         strange = self._strange_values(graphs)
-        covered = self._covered(graphs)
+        colors, offsets = refined_colors(graphs, 1, self.columns)
+        known = self.surroundings
+        covered = _means(among(colors, known), offsets) if len(known) else np.zeros(len(graphs))
         nearest = self._training.nearest(matches) if len(self.programs) else None
         answers = []
         for i, graph in enumerate(graphs):
@@ -225,12 +227,6 @@ class Domain:
         return f"training {'molecule' if self._is_molecule else 'graph'}"
 
     # --- surroundings and neighbors ----------------------------------------------------------------------
-
-    def _covered(self, graphs: Sequence[Graph]) -> FloatArray:
-        """Return the share of the nodes of each graph whose surroundings a training graph has."""
-        known = self.surroundings
-        colors, offsets = refined_colors(graphs, 1, self.columns)
-        return _means(among(colors, known), offsets) if len(known) else np.zeros(len(graphs))
 
     @cached_property
     def _training(self) -> _TrainingMatches:

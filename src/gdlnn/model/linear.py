@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, hstack, issparse
 from scipy.special import softmax
 
+from gdlnn.errors import uninterrupted
 from gdlnn.jobs import one_thread
 from gdlnn.model.base import FloatArray, IntArray, Tensors, check_shapes
 from gdlnn.model.head import Head
@@ -126,8 +127,9 @@ class LinearHead(AdditiveHead):
     @one_thread()
     def fit(self, X: Any, y: npt.ArrayLike, row_weights: FloatArray | None = None) -> Self:
         """Fit the coefficients; columns are scaled first, see `EVENNESS`, and numbers standardized."""
-        from sklearn.linear_model import LogisticRegression
-        from sklearn.utils.sparsefuncs import inplace_column_scale, mean_variance_axis
+        with uninterrupted():
+            from sklearn.linear_model import LogisticRegression
+            from sklearn.utils.sparsefuncs import inplace_column_scale, mean_variance_axis
 
         X, codes = self.checked(X, y)
         rows = csr_array(X)

@@ -218,6 +218,10 @@ def _assemble(description: dict[str, Any], members: Mapping[str, bytes], name: s
     model = kind(**_read_parameters(kind, description["parameters"], name))
     model.programs_ = program_files.from_json(bounded.loads(members[PROGRAMS]), PROGRAMS)
     model.schema_ = None if description["schema"] is None else Schema.from_json(description["schema"])
+    info = model.programs_.info
+    widths = {"node": info.n_node_features, "edge": info.n_edge_features}
+    if model.schema_ and {of: len(getattr(model.schema_, of)) for of in widths} != widths:
+        raise ModelError("schema: expected the features of the programs")
     own: Any = _read_classifier if kind is GDLNNClassifier else _read_regressor
     labels = own(model, description)
     model.training_ = TrainingRecord.from_json(description, labels, model.programs_, model.schema_)
@@ -229,8 +233,6 @@ def _assemble(description: dict[str, Any], members: Mapping[str, bytes], name: s
     layer.programs_ = model.programs_.programs
     layer.n_programs_ = len(layer.programs_)
     layer.pooled_ = None if pooled is None else PooledFeatures.from_json(pooled)
-    info = model.programs_.info
-    widths = {"node": info.n_node_features, "edge": info.n_edge_features}
     layer.quantities_ = None if quantities is None else Quantities.from_json(quantities, widths)
     layer.medians_ = _read_medians(description["medians"], layer)
     model.layer_ = layer

@@ -17,6 +17,7 @@ import torch
 from torch.nn.functional import linear, log_softmax, one_hot, relu
 from torch.nn.init import kaiming_uniform_, uniform_
 
+from gdlnn.errors import uninterrupted
 from gdlnn.jobs import one_thread
 from gdlnn.model.head import class_weights, layer_names
 from gdlnn.model.linear import standardization
@@ -219,7 +220,8 @@ def _train(
 ) -> list[dict[str, Any]]:
     """Train up to the best epoch on the validation set; return a row for every epoch."""
     parameters = network.parameters()
-    optimizer = torch.optim.Adam(parameters, lr=head.learning_rate, foreach=True)
+    with uninterrupted():  # the first optimizer imports many more parts of torch
+        optimizer = torch.optim.Adam(parameters, lr=head.learning_rate, foreach=True)
     history: list[dict[str, Any]] = []
     best_state = [parameter.detach().clone() for parameter in parameters]
     # By accuracy before loss: the loss rises within a few epochs, when the head becomes confident in programs

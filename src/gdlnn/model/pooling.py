@@ -154,7 +154,7 @@ class PooledFeatures:
         feature, _, statistic = name.rpartition(" ")
         if statistic == "sum":
             value = float(np.sign(value) * np.expm1(abs(value)))
-        kind = {"mean": "mean", "max": "largest", "sum": "total"}[statistic]
+        kind = {"mean": "mean", "max": "largest", "sum": "total"}.get(statistic, statistic)
         return f"{kind} {feature} of the {many} {float(f'{value:.3g}'):g}"
 
     def to_json(self) -> dict[str, Any]:
@@ -172,7 +172,7 @@ class PooledFeatures:
         pooled.names_ = [str(name) for name in data["names"]]
         width = 2 + (len(PROPERTIES) if pooled.properties else 0)
         for values in (*pooled.values_["node"], *pooled.values_["edge"]):
-            if values is not None and not _rises(values):
+            if values is not None and not (np.isfinite(values).all() and (np.diff(values) > 0).all()):
                 raise ModelError("pooled features: expected finite values in increasing order")
             width += len(STATISTICS) if values is None else len(values)
         if width != len(pooled.names_):
@@ -190,10 +190,6 @@ def _with_value(feature: str, value: str) -> str:
         noun = "neighbor" if feature == "degree" else "hydrogen"
         return f"have {value} {noun}{'' if value == '1' else 's'}"
     return f"have {feature} {value}"
-
-
-def _rises(values: list[float]) -> bool:
-    return bool(np.isfinite(values).all() and (np.diff(values) > 0).all())
 
 
 def _features(graph: Graph, of: str) -> FloatArray:

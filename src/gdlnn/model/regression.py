@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gdlnn.errors import ModelError
+from gdlnn.errors import ModelError, uninterrupted
 from gdlnn.jobs import one_thread
 from gdlnn.model.base import RegressorMixin, StoredHead, Tensors, check_shapes, joined_tensors, part_tensors
 from gdlnn.model.forest import Forest
@@ -96,7 +96,8 @@ class RidgeHead(LinearSum):
     @one_thread()
     def fit(self, X: Any, y: npt.ArrayLike, row_weights: FloatArray | None = None) -> Self:
         """Fit the coefficients; columns with a deviation above 1 are scaled to 1 first."""
-        from sklearn.linear_model import Ridge, RidgeCV
+        with uninterrupted():
+            from sklearn.linear_model import Ridge, RidgeCV
 
         X, y = self.checked(X, y)
         scale = np.maximum(1.0, X.std(axis=0))
@@ -130,7 +131,8 @@ class ShortTableHead(LinearSum):
     @one_thread()
     def fit(self, X: Any, y: npt.ArrayLike, row_weights: FloatArray | None = None) -> Self:
         """Choose columns by orthogonal matching pursuit, and fit their coefficients."""
-        from sklearn.linear_model import RidgeCV, orthogonal_mp
+        with uninterrupted():
+            from sklearn.linear_model import RidgeCV, orthogonal_mp
 
         if not is_whole(self.max_programs, 1):
             raise ModelError(
@@ -200,7 +202,8 @@ class RidgeForestHead(RegressionHead):
 
     def fit(self, X: Any, y: npt.ArrayLike, row_weights: FloatArray | None = None) -> Self:
         """Fit both members."""
-        from sklearn.ensemble import ExtraTreesRegressor
+        with uninterrupted():
+            from sklearn.ensemble import ExtraTreesRegressor
 
         if not is_whole(self.n_trees, 1):
             raise ModelError(f"n_trees: expected a whole number of at least 1, got {self.n_trees!r}")

@@ -86,7 +86,7 @@ class GDLNNRegressor(RegressorMixin, GDLNNEstimator):
         self.head_ = self.make_head()
         values = np.asarray(train.y)
         with stages(wanted=self.verbose):
-            self.programs_ = self._find_programs(_without_values(train), sources)
+            self.programs_ = self._find_programs(train.with_y(None), sources)  # programs need no labels
             self.layer_ = self._layer(train)
             table = self._table(train, sparse=False)
             with stage("training the head"):
@@ -145,11 +145,6 @@ def _with_values(data: GraphDataset) -> GraphDataset:
         raise ModelError(f"y: expected numbers, got {labels.tolist()[0]!r:.60}")
     values = labels.astype(np.float64)
     return data.with_y(values)
-
-
-def _without_values(data: GraphDataset) -> GraphDataset:
-    """Return a dataset without labels: programs are found without them."""
-    return data.with_y(None)
 
 
 def _half_width(residuals: FloatArray, similarity: FloatArray) -> HalfWidth:

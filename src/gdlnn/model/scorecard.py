@@ -77,7 +77,9 @@ class ScorecardHead(AdditiveHead):
         intercept = np.zeros(len(self.classes_))
         chosen: list[int] = []
         for code in wanted:
-            card = self._card(table, (codes == code).astype(np.float64), most)
+            own = (codes == code).astype(np.float64)
+            *_, card = _grow(table, own, self._n_steps(table, own, most))
+            card = _rounded(table, own, card) if self.points else card
             coef[code, card.columns], intercept[code] = card.coefficients, card.constant
             chosen += [column for column in card.columns if column not in chosen]
         if len(self.classes_) == 2:
@@ -85,12 +87,6 @@ class ScorecardHead(AdditiveHead):
         self.selected_: IntArray = np.array(chosen, dtype=np.int64)
         self.set_odds(coef, intercept)
         return self
-
-    def _card(self, table: csc_array, y: FloatArray, most: int) -> _Card:
-        """Choose the features of one class."""
-        n_steps = self._n_steps(table, y, most)
-        *_, card = _grow(table, y, n_steps)
-        return _rounded(table, y, card) if self.points else card
 
     def _n_steps(self, table: csc_array, y: FloatArray, most: int) -> int:
         """Return the number of features with the least mean loss on rows left out."""
