@@ -22,7 +22,7 @@ from golden.cases import CASES, TRAINED, answer_file, answers, model_file, train
 DATA = Path(os.environ.get("GDLNN_DATA", "."))
 
 
-def keep(name: str, *, train: bool) -> None:
+def write_case(name: str, *, train: bool) -> None:
     """Write the files of a case."""
     case = CASES[name]
     train_on, inputs = case.data(DATA)
@@ -63,7 +63,7 @@ def main(words: list[str]) -> None:
         write_bits(Path(names[0]))
         return
     for name in names or CASES:
-        keep(name, train=command == "write")
+        write_case(name, train=command == "write")
 
 
 if __name__ == "__main__":
