@@ -79,8 +79,13 @@ def _send_log(formatter: PrintableFormatter | None) -> None:
         handler = logging.StreamHandler(sys.stderr)
         handler.name = HANDLER
         handler.setFormatter(formatter)
-        first: dict[str, logging.LogRecord] = {}  # tables are read again for each of several models
-        handler.addFilter(lambda record: first.setdefault(record.getMessage(), record) is record)
+        first: dict[str, logging.LogRecord] = {}  # a dataset is read again for each of several models
+
+        def is_new(record: logging.LogRecord) -> bool:
+            of_data = record.name.startswith(("gdlnn.datasets", "gdlnn.graphs"))
+            return not of_data or first.setdefault(record.getMessage(), record) is record
+
+        handler.addFilter(is_new)
         logger.addHandler(handler)
 
 
