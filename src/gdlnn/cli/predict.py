@@ -9,7 +9,7 @@ import sys
 import time
 from collections import Counter
 from contextlib import ExitStack
-from pathlib import Path  # noqa: TC003  (typer reads the annotations)
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,8 +34,8 @@ def predict(
     model: opt.Models,
     dataset: opt.Dataset,
     output: Annotated[
-        Path, opt.output("The .csv, .tsv or .jsonl file to write; - writes csv to standard output.")
-    ],
+        Path, opt.output("The .csv, .tsv or .jsonl file to write; -, the default, prints csv.")
+    ] = Path("-"),
     smiles: opt.Smiles = None,
     id_: opt.Id = None,
     encoding: opt.Encoding = "utf-8",
@@ -79,8 +79,9 @@ def predict(
             )
     seconds = time.monotonic() - started
     if not quiet:
-        for line in table.summary_lines(output.name, seconds):
-            echo(line, err=opt.is_stdout(output))
+        is_stdout = opt.is_stdout(output)
+        for line in table.summary_lines("predictions" if is_stdout else output.name, seconds):
+            echo(line, err=is_stdout)
 
 
 class _LateModule(ModuleType):
