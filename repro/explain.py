@@ -235,7 +235,7 @@ def verdict(curves: dict[tuple[str, str], pd.DataFrame], own: str, masked: bool)
     """Say on which datasets one is ahead of the rival: everywhere, on the whole, or not."""
     names: dict[str, list[str]] = {
         "Ahead at every fidelity": [],
-        "Ahead in the mean, not at every one": [],
+        "Ahead on average, not at every one": [],
         "Not ahead": [],
     }
     everywhere, on_the_whole, behind = names.values()
@@ -250,7 +250,7 @@ def verdict(curves: dict[tuple[str, str], pd.DataFrame], own: str, masked: bool)
     pair += ", the network judged with the other nodes' features at zero" if masked else ""
     ahead = f"ahead on {len(everywhere) + len(on_the_whole)} of {len(compared)}."
     lists = [f"{words}: {', '.join(which)}." for words, which in names.items() if which]
-    return " ".join([f"{pair}, mean difference over these fidelities: {ahead}", *lists])
+    return " ".join([f"{pair}, difference averaged over fidelities: {ahead}", *lists])
 
 
 GRAPHS = "Test graphs that were explained, and the model's accuracy on them."

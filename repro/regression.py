@@ -132,7 +132,7 @@ def error_table(frame: pd.DataFrame) -> str:
     found = compare(frame, OURS, list(TITLES), "rmse")
     header = [""]
     for dataset in datasets:
-        header += [dataset, "less GDLNN", "seconds"]
+        header += [dataset, "minus GDLNN", "seconds"]
     rows = []
     for method in (name for name in TITLES if name in set(frame["row"])):
         row = [TITLES[method]]

@@ -260,6 +260,6 @@ def aims(rows: Sequence[Result]) -> str:
         against = f"; ahead of GIN with its best explainer on {ahead} of {len(pairs)}" if pairs else ""
         lines.append(
             f"- {TITLES[name]}: AUC ≥ {AUC_AIM} and Jaccard at size ≥ {JACCARD_AIM} on {reached} of "
-            f"{len(own)} noiseless rules{against}."
+            f"{len(own)} rules without decoys or flipped labels{against}."
         )
     return "\n".join(lines)

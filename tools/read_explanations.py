@@ -26,11 +26,12 @@ HEAD = """# Read an explanation
 An explanation says what a model predicts for one molecule, how probable that is, and which places of the molecule speak for it and against it, in percentage points.
 `gdlnn explain MODEL SMILES` prints it, and `model.explain(smiles).describe()` in Python.
 All output below is real: three models with default settings, each trained on 600 molecules of BBBP, BACE or Mutagenicity.
+Mutagenicity is a dataset of graphs whose hydrogens are nodes, so its molecules were converted in Python and atoms after the last heavy one are hydrogens.
 `python tools/read_explanations.py` writes this page anew.
 
 - The first line is the prediction with its probability. A threshold other than 50 % is named, and so is a molecule unlike the training set.
 - *starts at* is what the model says of a molecule without any pattern; the points of all lines lead from there to the prediction.
-- A place is a connected part of the molecule. Atoms are numbered as in the SMILES, from 1 in texts and pictures, from 0 in Python and JSON.
+- A place is a connected part of the molecule. Atoms are numbered in the order of the SMILES, without explicit hydrogens and removed fragments: from 1 in texts and pictures, from 0 in Python and JSON.
 - *everything else* and *the molecule as a whole* (size, polar surface, shares of atoms) are lines of their own.
 """
 

@@ -116,12 +116,7 @@ def ahead() -> str:
         words = [f"{other} on {listed(where)}" for other, where in places.items()]
         lines.append(f"- **{title}**: {'; '.join(words)}." if words else "")
     lines += [_optional(part) for part in (_ahead_chemprop, _ahead_regression, _ahead_truth, _ahead_sparse)]
-    table = numbers("accuracy-repeated").pivot_table(index="dataset", columns="row", values="fit_s")
-    kernels, own = table[["wl", "wl-oa"]].max().max(), table[OURS]
-    lines.append(
-        f"- **Speed**: WL and WL-OA train in at most {kernels:.0f} seconds, "
-        f"GDLNN in {own.min():.0f} ({own.idxmin()}) to {own.max():.0f} ({own.idxmax()})."
-    )
+    lines.append("- **Speed**: WL and WL-OA train faster ([cost](#cost)).")
     return "\n".join(filter(None, lines))
 
 
@@ -181,7 +176,7 @@ def standing() -> str:
         f"{listed(best_on('roc_auc'))}, and the lowest log loss on {listed(best_on('log_loss'))}.\n"
         f"Its mean rank is {dict(ranks)['GDLNN']:.1f} among the {len(ranks)} methods that have all datasets; "
         f"the next is {title} with {second:.1f}.\n"
-        f"Since version 0.2 accuracy changes by {gain.mean():+.1f} points in the mean, {since}"
+        f"Since version 0.2 accuracy changes by {gain.mean():+.1f} points on average, {since}"
         f"{'; accuracy falls on ' + listed(lost) if lost else ''}."
     )
 
@@ -200,7 +195,7 @@ def paired() -> str:
         sure = [name for name, cell in zip(head[1:], cells, strict=False) if cell.endswith("\\*")]
         where = f"on {listed(sure)}" if sure else "nowhere"
         n = sum("±" in cell for cell in cells)
-        words.append(f"{title} has {mean} points in the mean of {n} datasets, with p < 0.05 {where}")
+        words.append(f"{title} has {mean} points on average over {n} datasets, with p < 0.05 {where}")
     return f"{'; '.join(words)}."
 
 
@@ -212,7 +207,7 @@ def grain() -> str:
         if cell["protocol"] == "repeated":
             sizes[cell["dataset"]] = cell["sizes"][2]
     words = [f"{100 / sizes[name]:.1f} on {name}" for name in ("MUTAG", "PTC_MR", "ENZYMES", "BBBP")]
-    return f"One graph of a test set is worth {listed(words)} (points)."
+    return f"One test graph changes the accuracy by {listed(words)} (points)."
 
 
 def chemprop_means() -> pd.DataFrame:
@@ -280,7 +275,7 @@ def truths() -> str:
 
 def sparsity() -> str:
     """Say how explanations compare with SubgraphX's at equal fidelity, judged in two ways."""
-    return f"{line_of('explain', f'{AGAINST}, mean')}\n{line_of('explain', MASKED)}"
+    return f"{line_of('explain', f'{AGAINST}, difference')}\n{line_of('explain', MASKED)}"
 
 
 def stability() -> str:
@@ -288,8 +283,8 @@ def stability() -> str:
     table = numbers("stability")
     overlap, enough = table["Jaccard of nodes"], table["fidelity"]
     return (
-        f"models of other seeds show nodes with a Jaccard index of {overlap.min():.2f} to "
-        f"{overlap.max():.2f}, and the nodes shown, alone, get the same class in "
+        f"models trained with other seeds show nearly the same nodes (Jaccard index {overlap.min():.2f} to "
+        f"{overlap.max():.2f}), and the nodes shown, alone, get the same class in "
         f"{100 * enough.mean():.0f} % of graphs"
     )
 
@@ -336,10 +331,10 @@ def readme_truths() -> str:
     table = truth_table().drop(["Mutagenicity", "BA-2Motifs"], errors="ignore")
     rival = table["rival"].dropna()
     words = f"on graphs labeled by {len(table)} known rules, a node that decides scores above another one "
-    words += f"with a probability of {table['auc'].mean():.2f} in the mean"
+    words += f"with a probability of {table['auc'].mean():.2f} on average"
     if len(rival):
         n = int((table["gdlnn"] > table["rival"]).sum())
-        words += f", and GDLNN finds more of the truth than GIN's best explainer on {n}"
+        words += f", and GDLNN finds more of the truth than GIN's best explainer on {n} of {len(rival)}"
     return words
 
 

@@ -30,7 +30,7 @@ def test_explanations_are_closer_to_the_truth_than_random_nodes(rows: list[dict[
     assert "accuracy" not in random
     assert table(rows).splitlines()[3].startswith("|  | random nodes | 5 | – | – |")
     assert f"| {random['at_size']:.3f} |" in summary(rows).splitlines()[-1]
-    assert "of 1 noiseless rules" in aims(rows)
+    assert "of 1 rules without decoys or flipped labels" in aims(rows)
 
 
 def test_stability_compares_explanations_of_the_same_class() -> None:

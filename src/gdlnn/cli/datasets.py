@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gdlnn.cli import options as opt
-from gdlnn.cli.app import echo
+from gdlnn.cli.app import counted, echo
 from gdlnn.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -126,15 +126,15 @@ def _describe(data: GraphDataset) -> None:
         echo("ground truth: the nodes and edges that decide are known")
     twins = data.duplicates()
     echo(
-        f"duplicates: {len(twins.groups)} groups, {twins.n_extra} redundant graphs, "
-        f"{len(twins.conflicting)} groups with conflicting labels"
+        f"duplicates: {counted(len(twins.groups), 'group')}, {counted(twins.n_extra, 'redundant graph')}, "
+        f"{counted(len(twins.conflicting), 'group')} with conflicting labels"
     )
     for group in twins.conflicting:
         echo(f"  {opt.group_text(data, group)}")
     if data.skipped:
         echo(f"skipped rows: {len(data.skipped)}")
         for row in data.skipped[:MOST_LISTED]:
-            echo(f"  row {row.row}: {row.value}: {row.reason}")
+            echo(f"  row {row.row}: {f'{row.value}: ' if row.value else ''}{row.reason}")
         if len(data.skipped) > MOST_LISTED:
             echo(f"  and {len(data.skipped) - MOST_LISTED} more; use --json to list all")
 

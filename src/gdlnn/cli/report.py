@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from gdlnn.cli import options as opt
-from gdlnn.cli.app import echo, were
+from gdlnn.cli.app import counted, echo, were
 from gdlnn.cli.explain import class_of
 from gdlnn.errors import ModelError, WriteError
 
@@ -156,7 +156,7 @@ def alerts(
     with opt.opened(output) as write:
         write(_alerts_bytes(found, output.suffix.lower()))
     exact = sum(alert.exact for alert in found)
-    text = f"{output.name}: {len(found)} alerts, {exact} of them with an exact SMARTS"
+    text = f"{output.name}: {counted(len(found), 'alert')}, {exact} with an exact SMARTS"
     echo(text, err=opt.is_stdout(output))
 
 

@@ -132,7 +132,7 @@ def _not_found(path: Path) -> str:
         return f"{path.name}: {what}"
     with contextlib.suppress(MissingExtraError):
         reason = parse_smiles(str(path))[1]
-        return f"{path}: {what}; {reason or 'expected a dataset, got the SMILES of one molecule'}"
+        return f"{path}: {what}; {reason or 'one SMILES is for models trained on SMILES'}"
     return f"{path}: {what}"
 
 
