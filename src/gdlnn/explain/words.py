@@ -150,6 +150,8 @@ def baseline_line(explanation: Explanation) -> str:
     if not explanation.has_reason:
         some = any(reason.weight > 0 for reason in explanation.listed)
         start = f"{'little' if some else 'nothing'} here speaks for it: {start}"
+    if not explanation.listed and not further_lines(explanation):
+        return f"{start}; nothing in it adds or takes a point"
     return f"{start}; points for it (+) and against it (−), {nodes_word(explanation.graph)} counted from 1:"
 
 

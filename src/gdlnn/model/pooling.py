@@ -144,7 +144,8 @@ class PooledFeatures:
             return PROPERTIES[column - first].words(value)
         nodes, edges = ("atoms", "bonds") if schema and schema.domain == "molecule" else ("nodes", "edges")
         if column < 2:
-            return f"{np.expm1(value):.0f} {(nodes, edges)[column]}"
+            count, noun = round(np.expm1(value)), (nodes, edges)[column]
+            return f"{count} {noun.removesuffix('s') if count == 1 else noun}"
         of, _, name = self.names_[column].partition(" ")
         many = nodes if of == "node" else edges
         feature, equal, of_value = name.partition(" = ")
