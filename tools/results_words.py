@@ -207,7 +207,7 @@ def grain() -> str:
         if cell["protocol"] == "repeated":
             sizes[cell["dataset"]] = cell["sizes"][2]
     words = [f"{100 / sizes[name]:.1f} on {name}" for name in ("MUTAG", "PTC_MR", "ENZYMES", "BBBP")]
-    return f"One test graph changes the accuracy by {listed(words)} (points)."
+    return f"One test graph changes the accuracy by so many points: {listed(words)}."
 
 
 def chemprop_means() -> pd.DataFrame:

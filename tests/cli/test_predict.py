@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from gdlnn.cli.predict import BATCH
 from gdlnn.model.representation import FEW_BATCHES
 from reference.command_line import rows_of, run
@@ -23,6 +25,11 @@ def test_predicting_loads_nothing_that_only_training_needs(tmp_path: Path) -> No
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[1].startswith("CCO,1,1,0.")
     assert done.stderr.strip() == "[]"
+
+
+def test_without_an_output_predictions_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    run("predict", MODEL, "CCO", "-q", "-j", 1)
+    assert capsys.readouterr().out.splitlines()[1].split(",")[2:4] == ["CCO", "1"]
 
 
 def test_processes_import_nothing_from_the_current_folder(tmp_path: Path) -> None:

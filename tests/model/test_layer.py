@@ -62,6 +62,7 @@ def test_pooled_numbers_and_graphs_without_edges() -> None:
     assert table[1, 2 + 3 :].tolist() == [0.0] * (len(at) - 5)
     named = {**pooled.to_json(), "names": ["a", "b", "x", *pooled.names_[3:]]}
     assert PooledFeatures.from_json(named).text(2, 1.0, None)  # whatever a file calls it
+    assert PooledFeatures.from_json(named).text(0, np.log(2.0), None) == "1 node"
     again = PooledFeatures.from_json(pooled.to_json())
     np.testing.assert_array_equal(again.transform(graphs), table)
 
