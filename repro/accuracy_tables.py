@@ -24,7 +24,7 @@ RIVALS = ("wl-oa", "ecfp-rf", "gin")
 HEADS = ("gdlnn-linear", "gdlnn-scorecard")
 DIFFERENCE_METRICS = ("accuracy", "log_loss")
 NOTE = (
-    "Differences are paired over splits, with 95 % intervals of the corrected resampled t-test; * where "
+    "Differences are paired over splits, with 95% intervals of the corrected resampled t-test; * where "
     "p < 0.05 after Holm's correction within the dataset."
 )
 OLD = "Rows that name a version, and figures with †, are of version 0.2; those not kept are from its pages."
@@ -41,7 +41,7 @@ PAPER_ACCURACY: dict[str, dict[str, str]] = {
     name: dict(zip(_PAPER, (value.replace("±", " ± ") for value in row.split()), strict=True))
     for name, row in _PAPER_ROWS.items()
 }
-"""The paper's table of accuracies, 95 % intervals over five runs, on splits it does not publish for all."""
+"""The paper's table of accuracies, 95% intervals over five runs, on splits it does not publish for all."""
 
 
 def write_accuracy(

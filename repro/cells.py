@@ -336,5 +336,5 @@ def described_briefly(cell: Result) -> str:
     if cell["status"] != "ok":
         return f"{where}: {cell['reason']}"
     accuracy = cell.get("metrics", cell).get("accuracy")
-    result = "" if accuracy is None else f", accuracy {100 * accuracy:.1f} %"
+    result = "" if accuracy is None else f", accuracy {100 * accuracy:.1f}%"
     return f"{where}: {cell['seconds']:.1f} s{result}"

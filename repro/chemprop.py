@@ -134,7 +134,7 @@ def write_chemprop(out: Path | str, cells: Sequence[Result]) -> str:
 
 
 def scores_table(cells: Sequence[Result]) -> pd.DataFrame:
-    """Return the mean and the 95 % interval of each score, and the mean seconds, by dataset."""
+    """Return the mean and the 95% interval of each score, and the mean seconds, by dataset."""
     rows = []
     for dataset, several in by_dataset(cells).items():
         row = {"dataset": dataset, "splits": str(len(several))}

@@ -275,7 +275,7 @@ def _graphs(cells: Sequence[Result], curve: Any) -> str:
     n_late = sum(len(cell["rows"]) for cell in cells if cell["status"] == "late")
     text = f"{n_graphs} of {n_test}" + (" (sample)" if n_graphs < n_test else "")
     text += f", {n_late} not finished" if n_late else ""
-    return text if curve is None else f"{text}; {100 * curve['accuracy'].iloc[0]:.0f} %"
+    return text if curve is None else f"{text}; {100 * curve['accuracy'].iloc[0]:.0f}%"
 
 
 def truth_table(curves: dict[tuple[str, str], pd.DataFrame]) -> str:

@@ -1,6 +1,6 @@
 """Probabilities and rare classes on tables of molecules, compared with ECFP4 and a forest, over splits.
 
-"rare" is made from BBBP: all molecules of class 1, and as many of class 0 as make 7 %. There the forest
+"rare" is made from BBBP: all molecules of class 1, and as many of class 0 as make 7%. There the forest
 balances its classes, and GDLNN is also trained with balanced class weights. Stratified splits with seeds from
 11. The calibration error has ten bins of equal mass, over the test sets of all splits together.
 """
@@ -69,7 +69,7 @@ def compute_methods(task: Task, config: RunConfig) -> Result:
 
 
 def with_rare_class(data: GraphDataset, seed: int) -> GraphDataset:
-    """Keep class 1, and as much of class 0 as makes 7 %."""
+    """Keep class 1, and as much of class 0 as makes 7%."""
     y, rng = np.asarray(data.y), np.random.default_rng(seed)
     common = np.flatnonzero(y == 1)
     rare = rng.permutation(np.flatnonzero(y == 0))[: round(len(common) * SHARE / (1 - SHARE))]

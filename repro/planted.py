@@ -107,14 +107,14 @@ RULES: dict[str, Rule] = {
         Rule("or", "an alcohol or an aryl chloride", "molecules", (HYDROXYL, "cCl"), either),
         Rule("but-not", "an amide but no sulfur", "molecules", (AMIDE, "[#16]"), but_not),
         Rule("decoy", "an alcohol; decoy: bromine", "molecules", (HYDROXYL,), decoy="[Br]"),
-        Rule("flipped", "an amide; 10 % flipped", "molecules", (AMIDE,), flipped=FLIPPED_SHARE),
+        Rule("flipped", "an amide; 10% flipped", "molecules", (AMIDE,), flipped=FLIPPED_SHARE),
         Rule("made-group", "a house", "made", ("house",), fill=("cycle",)),
         Rule("made-ring", "a cycle of five", "made", ("cycle",), fill=("clique",)),
         Rule("made-and", "a house and a cycle", "made", ("house", "cycle"), both),
         Rule("made-or", "a house or a cycle", "made", ("house", "cycle"), either, fill=("clique",)),
         Rule("made-but-not", "a house but no cycle", "made", ("house", "cycle"), but_not, fill=("clique",)),
         Rule("made-decoy", "a house; decoy: a clique of four", "made", ("house",), decoy="clique"),
-        Rule("made-flipped", "a house; 10 % flipped", "made", ("house",), fill=("cycle",), flipped=0.1),
+        Rule("made-flipped", "a house; 10% flipped", "made", ("house",), fill=("cycle",), flipped=0.1),
     )
 }
 """All rules by name, in the order of the tables."""

@@ -34,7 +34,7 @@ HEADS = {"gdlnn": "auto", "gdlnn-linear": "linear", "gdlnn-scorecard": "scorecar
 TITLES = {**METHODS, "chemprop": "chemprop"}
 """The rows of the tables; chemprop has a study of its own, whose cells are read from the same folder."""
 NOTE = (
-    "RMSE on random 90/10 splits. Differences to GDLNN are paired over splits, with 95 % intervals of the "
+    "RMSE on random 90/10 splits. Differences to GDLNN are paired over splits, with 95% intervals of the "
     "corrected resampled t-test; * where p < 0.05 after Holm's correction within the dataset."
 )
 
@@ -151,7 +151,7 @@ def error_table(frame: pd.DataFrame) -> str:
 
 
 def interval_table(cells: Sequence[Result]) -> str:
-    """Return the share of held-out values inside their 90 % intervals, over all splits, and by domain."""
+    """Return the share of held-out values inside their 90% intervals, over all splits, and by domain."""
     rows = []
     for dataset in TARGETS:
         for method in METHODS:

@@ -123,7 +123,7 @@ def compare(frame: pd.DataFrame, first: str, others: Sequence[str], metric: str 
 
     Returns
     -------
-    By dataset and other row: the ``difference``, the ``half``-width of its 95 % interval, its ``p``, and
+    By dataset and other row: the ``difference``, the ``half``-width of its 95% interval, its ``p``, and
     ``corrected``, the p corrected over the comparisons within the dataset.
     """
     fine = frame[(frame["status"] == "ok") & frame[metric].notna()]

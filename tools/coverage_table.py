@@ -53,7 +53,7 @@ def main(python: Path, build: Path) -> None:
     counts = dict(sorted(of_python(python).items()))
     ran, total = (sum(column) for column in zip(*counts.values(), strict=True))
     for package, (own, of) in {**counts, "all of Python": (ran, total), **of_core(build)}.items():
-        print(f"{package:15} {own:6} of {of:6} lines  {100 * own / max(1, of):5.1f} %")
+        print(f"{package:15} {own:6} of {of:6} lines  {100 * own / max(1, of):5.1f}%")
 
 
 if __name__ == "__main__":

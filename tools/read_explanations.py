@@ -29,7 +29,7 @@ All output below is real: three models with default settings, each trained on 60
 Mutagenicity is a dataset of graphs whose hydrogens are nodes, so its molecules were converted in Python and atoms after the last heavy one are hydrogens.
 `python tools/read_explanations.py` writes this page anew.
 
-- The first line is the prediction with its probability. A threshold other than 50 % is named, and so is a molecule unlike the training set.
+- The first line is the prediction with its probability. A threshold other than 50% is named, and so is a molecule unlike the training set.
 - *starts at* is what the model says of a molecule without any pattern; the points of all lines lead from there to the prediction.
 - A place is a connected part of the molecule. Atoms are numbered in the order of the SMILES, without explicit hydrogens and removed fragments: from 1 in texts and pictures, from 0 in Python and JSON.
 - *everything else* and *the molecule as a whole* (size, polar surface, shares of atoms) are lines of their own.

@@ -170,7 +170,7 @@ def standing() -> str:
     gain = 100 * (accuracy[OURS] - accuracy[OLD])
     lost = [f"{name} by {-gap:.1f}" for name, gap in gain.items() if round(gap, 1) < 0]
     since = f"ROC-AUC by {100 * (auc[OURS] - auc[OLD]).mean():+.1f}, log loss by "
-    since += f"{100 * (loss[OURS].mean() / loss[OLD].mean() - 1):+.1f} %"
+    since += f"{100 * (loss[OURS].mean() / loss[OLD].mean() - 1):+.1f}%"
     return (
         f"GDLNN has the best accuracy on {listed(best_on('accuracy'))}, the best ROC-AUC on "
         f"{listed(best_on('roc_auc'))}, and the lowest log loss on {listed(best_on('log_loss'))}.\n"
@@ -254,10 +254,10 @@ def ablation() -> str:
 def intervals() -> str:
     """Say how many held-out values lie in their intervals."""
     own = [row for row in lines_below("regression", "Intervals") if row[1] == "GDLNN"]
-    words = [f"{100 * float(row[2].split()[0]):.0f} % on {row[0]}" for row in own]
+    words = [f"{100 * float(row[2].split()[0]):.0f}% on {row[0]}" for row in own]
     if not own:
         raise FileNotFoundError("regression.md: expected intervals of GDLNN, got none")
-    return f"Of the held-out values, {listed(words)} lie in GDLNN's 90 % intervals."
+    return f"Of the held-out values, {listed(words)} lie in GDLNN's 90% intervals."
 
 
 def truth_table() -> pd.DataFrame:
@@ -285,7 +285,7 @@ def stability() -> str:
     return (
         f"models trained with other seeds show nearly the same nodes (Jaccard index {overlap.min():.2f} to "
         f"{overlap.max():.2f}), and the nodes shown, alone, get the same class in "
-        f"{100 * enough.mean():.0f} % of graphs"
+        f"{100 * enough.mean():.0f}% of graphs"
     )
 
 

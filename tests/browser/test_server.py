@@ -106,12 +106,12 @@ def test_a_smiles_gives_a_prediction_and_a_picture(page: Any, molecules: tuple[P
     assert (
         card.locator("h2")
         .inner_text()
-        .startswith(f"{expected.prediction} with {100 * expected.probability:.1f} %")
+        .startswith(f"{expected.prediction} with {100 * expected.probability:.1f}%")
     )
     assert card.locator(".asked strong").inner_text() == "the second"
     assert card.locator(".drawn svg.molecule").count() == 1
     assert card.locator(".scale").is_visible()
-    baseline = f"starts at {100 * expected.contributions.baseline:.0f} %"
+    baseline = f"starts at {100 * expected.contributions.baseline:.0f}%"
     assert baseline in " ".join(card.inner_text().split())
     facts = card.locator(".facts").inner_text()
     assert "the model was trained on it" in facts
@@ -280,7 +280,7 @@ def test_numbers_are_shown_with_intervals_and_saved_as_by_the_command(browser: A
         assert page.locator("#subtitle").inner_text().startswith("Predicts logS by ")
         card = asked(page, "CCCO")
         assert re.match(r"logS is −\d\.\d+ \(90\s% interval −", card.locator("h2").inner_text())
-        assert card.locator(".profile .number", has_text="90 % interval").count() == 2
+        assert card.locator(".profile .number", has_text="90% interval").count() == 2
         page.locator("#file").set_input_files(table)
         page.locator("#batch table").wait_for()
         check_same_as_the_command(downloaded(page, tmp_path, "Download csv"), table, models)

@@ -334,7 +334,7 @@ def test_a_filter_catalog_gives_the_same_matches(model: Path) -> None:
         assert numbers == expected
 
 
-def test_a_class_that_is_written_as_ions_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_classes_of_ions_or_of_one_graph_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     acids = [f"{'C' * n}(=O)[O-]" for n in range(2, 22)]
     table = write_table(tmp_path / "t.csv", {"smiles": [*acids, *CHAINS], "y": [1] * 20 + [0] * 36})
     words = ("train", table, "--label", "y", *QUICK, "-o", tmp_path / "m.gdlnn")
@@ -342,5 +342,8 @@ def test_a_class_that_is_written_as_ions_is_told(tmp_path: Path, capsys: pytest.
     output = capsys.readouterr().err
     assert "warning: t: 100% of class 1 have charged atoms, but only 0% of the others" in output
     assert "--standardize parent" in output
+    write_table(table, {"smiles": [*acids, *CHAINS], "y": [1] * 20 + [0] * 35 + ["O"]})
     run(*words, "--standardize", "parent")
-    assert "charged atoms" not in capsys.readouterr().err
+    output = capsys.readouterr().err
+    assert "warning: t: only one graph has the class O; is it a typing error?" in output
+    assert "charged atoms" not in output

@@ -49,15 +49,15 @@ COMMANDS = {
     "train": ["train", "d.jsonl", "-o", "out.gdlnn", "--split", "none", "--epsilon", "0.1"],
     "train on a table": ["train", "t.csv", "--label", EVIL, "-o", "out.gdlnn", "--epsilon", "0.1"],
     "predict": ["predict", "m.gdlnn", "d.jsonl", "-o", "out.csv"],
-    "explain": ["explain", "m.gdlnn", "d.jsonl", "--index", "0"],
+    "explain": ["explain", "m.gdlnn", "d.jsonl", "--row", "1"],
     "explain --all": ["explain", "m.gdlnn", "d.jsonl", "--all"],
-    "explain --json": ["explain", "m.gdlnn", "d.jsonl", "--index", "0", "--json"],
+    "explain --json": ["explain", "m.gdlnn", "d.jsonl", "--row", "1", "--json"],
     "explain --global": ["explain", "m.gdlnn", "d.jsonl", "--global"],
     "report": ["report", "m.gdlnn", "new.jsonl", "--part", "all", "-o", "r.html", "--graphs", "1"],
     "convert": ["datasets", "d.jsonl", "-o", "out.jsonl"],
     "an error with a name of a file": ["mine", f"{EVIL}.csv", "-o", "p.gdl"],
     "an error with a name of a column": ["datasets", "t.csv", "--label", "missing"],
-    "an error with a class": ["explain", "m.gdlnn", "d.jsonl", "--index", "0", "--class", "missing"],
+    "an error with a class": ["explain", "m.gdlnn", "d.jsonl", "--row", "1", "--class", "missing"],
     "a row that is no molecule": ["datasets", "bad.csv", "--label", EVIL],
 }
 

@@ -237,7 +237,7 @@ OUTPUTS = [
         (f"out{ending}", ["predict", "m.gdlnn", "d.jsonl", "-o", "OUT"])
         for ending in (".csv", ".tsv", ".jsonl")
     ),
-    *((f"one{ending}", [*EXPLAIN, "--index", "0"]) for ending in (".svg", ".html", ".json")),
+    *((f"one{ending}", [*EXPLAIN, "--row", "1"]) for ending in (".svg", ".html", ".json")),
     *((f"all{ending}", [*EXPLAIN, "--all"]) for ending in (".html", ".json")),
     *((f"global{ending}", [*EXPLAIN, "--global"]) for ending in (".html", ".json")),
     ("set.jsonl", CONVERT),

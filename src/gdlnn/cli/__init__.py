@@ -15,7 +15,7 @@ COMMANDS: dict[Any, str] = {
     datasets.datasets: "gdlnn datasets mine.csv --smiles smiles --label active",
     train.train: "gdlnn train mine.csv --smiles smiles --label active -o model.gdlnn",
     predict.predict: "gdlnn predict model.gdlnn new.csv -o predictions.csv",
-    explain.explain: "gdlnn explain model.gdlnn MUTAG --index 3 -o why.html",
+    explain.explain: "gdlnn explain model.gdlnn MUTAG --row 3 -o why.html",
     report.report: "gdlnn report model.gdlnn mine.csv --label active -o report.html",
     report.alerts: "gdlnn alerts model.gdlnn --data mine.csv -o alerts.csv",
     serve.serve: "gdlnn serve model.gdlnn, then open the address it prints",

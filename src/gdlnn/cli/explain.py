@@ -15,6 +15,7 @@ from gdlnn.errors import ExplanationError
 if TYPE_CHECKING:
     from gdlnn.explain import Explanation
     from gdlnn.graphs import GraphDataset
+    from gdlnn.graphs.graph import IntArray
     from gdlnn.model import GDLNNClassifier
 
 Technique = Annotated[
@@ -34,9 +35,9 @@ def explain(
         ),
     ],
     output: Annotated[Path | None, opt.output("NAME.html, NAME.json, or NAME.svg (for one graph).")] = None,
-    index: Annotated[
+    row: Annotated[
         list[int] | None,
-        opt.option("Data", "Row to explain, counted from 0; may be repeated.", "--index", "-i"),
+        opt.option("Data", "Row to explain, numbered as in `gdlnn predict`; may be repeated.", "--row", "-r"),
     ] = None,
     every: Annotated[bool, opt.option("Data", "Explain every graph.", "--all")] = False,
     part: Annotated[opt.Part, opt.option("Data", "Which part of the split to explain.")] = "all",
@@ -80,8 +81,8 @@ def explain(
     from gdlnn.progress import progress_bar
 
     wanted = _n_reasons(n_reasons)
-    if overall and (index or every):
-        raise ExplanationError("--global explains the model; leave out --index and --all")
+    if overall and (row or every):
+        raise ExplanationError("--global explains the model; leave out --row and --all")
     ending = ".json" if as_json else ".txt"
     if output is not None and not opt.is_stdout(output):
         opt.check_output(output, *opt.model_files(model), dataset)
@@ -102,9 +103,9 @@ def explain(
             if overall:
                 texts.append(_global_text(loaded, data, ending, single=len(models) == 1))
                 continue
-            rows = _rows(data, index, every, ending)
+            places = _places(data, row, every, ending)
             options = (make_technique(technique), wanted, class_of(loaded, class_))
-            some = _named(data.take(rows), rows, label)
+            some = _named(data.take(places), data.file_rows[places], label)
             with progress_bar("explaining", len(some), wanted=not quiet) as update:
                 for start in range(0, len(some), BATCH):
                     found += explain_graphs(loaded, some[start : start + BATCH], *options)
@@ -124,17 +125,17 @@ def explain(
         echo(f"{output.name}: {what}")
 
 
-def _named(data: GraphDataset, rows: list[int], label: str) -> GraphDataset:
+def _named(data: GraphDataset, rows: IntArray, label: str) -> GraphDataset:
     """Return graphs with names, those of a folder of models with the label that is explained."""
     for place, row in enumerate(rows):
         graph = data.graphs[place]
-        name = graph.name or f"graph {row}"
+        name = graph.name or f"row {row}"
         data.graphs[place] = graph._renamed(graph.schema, f"{label}: {name}" if label else name)
     return data
 
 
 def _text(found: list[Explanation], ending: str, *, single: bool) -> str:
-    """Return the explanations in a format; as JSON, a single --index as an object, otherwise a list."""
+    """Return the explanations in a format; as JSON, a single --row as an object, otherwise a list."""
     from gdlnn.explain.pictures import explanation_page
 
     if ending == ".html":
@@ -183,18 +184,19 @@ def _n_reasons(text: str) -> Any:
         raise ExplanationError(f"--n-reasons: expected a whole number or smallest, got {text!r}") from None
 
 
-def _rows(data: GraphDataset, index: list[int] | None, every: bool, ending: str) -> list[int]:
-    if every == bool(index) and len(data) != 1:
-        raise ExplanationError(f"choose --index or --all: there are {len(data)} graphs")
-    rows = index or list(range(len(data)))
-    for row in rows:
-        if not 0 <= row < len(data):
-            raise ExplanationError(f"--index: expected a row from 0 to {len(data) - 1}, got {row}")
-    if ending == ".svg" and len(rows) != 1:
+def _places(data: GraphDataset, rows: list[int] | None, every: bool, ending: str) -> list[int]:
+    """Return the positions of the graphs to explain."""
+    if every == bool(rows) and len(data) != 1:
+        raise ExplanationError(f"choose --row or --all: there are {len(data)} graphs")
+    place_of = {row: place for place, row in enumerate(data.file_rows.tolist())}
+    for row in rows or ():
+        if row not in place_of:
+            raise ExplanationError(f"--row: expected a row from 1 to {max(place_of)} with a graph, got {row}")
+    if ending == ".svg" and len(rows or place_of) != 1:
         raise ExplanationError(
-            f"an SVG shows one graph, got {len(rows)}; choose one with --index or write .html"
+            f"an SVG shows one graph, got {len(rows or place_of)}; choose one with --row or write .html"
         )
-    return rows
+    return [place_of[row] for row in rows or place_of]
 
 
 def class_of(model: GDLNNClassifier, word: str | None) -> Any:

@@ -143,7 +143,7 @@ def train(
             training.row_weights(table.data, weight_column)  # refuses them while their rows are known
         data = training.with_class_names(table.data, classes)
         if not target:
-            training.warn_of_charges(data)
+            training.warn_of_labels(data)
         data = training.report_duplicates(data, duplicates, say)
         kept = {"command": command, "id": id_, "encoding": encoding}
         data.provenance = {**data.provenance, **{key: value for key, value in kept.items() if value}}

@@ -130,8 +130,12 @@ def with_class_names(data: GraphDataset, classes: str | None) -> GraphDataset:
     return data.with_schema(replace(data.schema, classes=names))
 
 
-def warn_of_charges(data: GraphDataset) -> None:
-    """Print a warning if a model could learn how the molecules of a class are written."""
+def warn_of_labels(data: GraphDataset) -> None:
+    """Print a warning if a class has one graph, or if a model could learn how its molecules are written."""
+    labels, counts = np.unique(np.asarray(data.y), return_counts=True)
+    if (counts == 1).any():
+        named = ", ".join(map(str, labels[counts == 1][:MOST_ROWS]))
+        echo(f"warning: {data.name}: only one graph has the class {named}; is it a typing error?", err=True)
     if data.reading is not None and (warning := charges_predict_label(data)) is not None:
         echo(f"warning: {data.name}: {warning}", err=True)
 

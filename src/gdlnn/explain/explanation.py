@@ -88,7 +88,7 @@ class Reason(NamedTuple):
 
 
 class Value(NamedTuple):
-    """What an explanation of a regressor has: the 90 % interval and unit of the predicted value.
+    """What an explanation of a regressor has: the 90% interval and unit of the predicted value.
 
     Attributes
     ----------

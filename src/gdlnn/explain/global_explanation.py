@@ -48,7 +48,7 @@ class GlobalPlace:
     n_graphs, coverage
         Number of held-out graphs with such a place, and the share of the graphs of the class that have one.
     precision, precision_interval
-        Share of the class among these graphs, and Wilson's 95 % interval.
+        Share of the class among these graphs, and Wilson's 95% interval.
     points
         What such a place adds to the probability of the class, as a mean over these graphs.
     examples

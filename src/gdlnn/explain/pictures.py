@@ -21,7 +21,6 @@ from gdlnn.explain.words import (
     nodes_word,
     reason_words,
     short_name,
-    spaced,
     subgraph_line,
 )
 
@@ -187,8 +186,8 @@ def shown_graph(explanation: Explanation, name: str = "graph") -> dict[str, Any]
     largest = largest_score(explanation)
     return {
         "name": explanation.graph.name or name,
-        "headline": spaced(headline(explanation)),
-        "domain": spaced(domain_note(explanation)),
+        "headline": headline(explanation),
+        "domain": domain_note(explanation),
         "picture": Markup(explanation_picture(explanation).svg(explanation.describe())),
         "legend": Markup(_legend(explanation).svg("The scale of the map")) if largest else "",
         "nodes": nodes_word(explanation.graph),
@@ -198,7 +197,7 @@ def shown_graph(explanation: Explanation, name: str = "graph") -> dict[str, Any]
         "unit": None if explanation.value is None else explanation.value.unit,
         "technique": explanation.method.technique,
         "quality": explanation.method.quality,
-        "baseline": spaced(baseline_line(explanation)) or None,
+        "baseline": baseline_line(explanation) or None,
         "further": further_lines(explanation),
         "subgraph": subgraph_line(explanation),
         "programs": [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from gdlnn.explain.places import connected_parts
@@ -166,11 +165,6 @@ def subgraph_line(explanation: Explanation) -> str:
     nodes = nodes_text(explanation.graph, explanation.nodes)
     more = "" if explanation.method.complete else " (it may be larger than needed: a search ran out of steps)"
     return f"Subgraph: {nodes} of {explanation.graph.n_nodes}, counted from 1{more}."
-
-
-def spaced(text: str) -> str:
-    """Return a text as pages show it: the sign of a percentage apart from its number, on the same line."""
-    return re.sub(r"(?<=\d)%", "\u00a0%", text)
 
 
 def further_lines(explanation: Explanation) -> list[str]:

@@ -196,7 +196,7 @@ class Domain:
             return []
         verdict = limits.judge(similarity)
         limit = getattr(limits, verdict)
-        # As many decimals as tell the two apart: "35 %, where 35 % is usual" would explain nothing.
+        # As many decimals as tell the two apart: "35%, where 35% is usual" would explain nothing.
         digits = next((d for d in range(3) if _percent(similarity, d) != _percent(limit, d)), 3)
         words = (
             f"its nearest {self._one} shares {_percent(similarity, digits)} of its patterns "
@@ -429,4 +429,4 @@ def _means(flags: BoolArray, offsets: IntArray) -> FloatArray:
 
 
 def _percent(share: float, digits: int = 0) -> str:
-    return f"{100 * share:.{digits}f} %"
+    return f"{100 * share:.{digits}f}%"

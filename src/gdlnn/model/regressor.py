@@ -37,7 +37,7 @@ class GDLNNRegressor(RegressorMixin, GDLNNEstimator):
     """Predict a number for graphs by how often they contain programs.
 
     `fit` finds programs in the training graphs, counts the places of each, and trains a head on the counts.
-    Each prediction comes with a 90 % interval, see `predict_frame`.
+    Each prediction comes with a 90% interval, see `predict_frame`.
 
     Parameters
     ----------

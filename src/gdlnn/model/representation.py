@@ -197,7 +197,7 @@ class PredictedValue(NamedTuple):
     Attributes
     ----------
     label, lower, upper
-        The predicted value, and the bounds of its 90 % interval.
+        The predicted value, and the bounds of its 90% interval.
     seen, domain, domain_reason
         As for `Prediction`.
     """
@@ -251,7 +251,7 @@ class ValueRepresentation(Representation):
 
     @cached_property
     def intervals(self) -> FloatArray:
-        """Graphs × two: the bounds of the 90 % intervals, wider for graphs unlike the training graphs."""
+        """Graphs × two: the bounds of the 90% intervals, wider for graphs unlike the training graphs."""
         similarity = [1.0 if answer.similarity is None else answer.similarity for answer in self.domains]
         half = self.half_width.at(np.array(similarity, dtype=np.float64))
         return np.stack([self.labels - half, self.labels + half], axis=1)

@@ -1,4 +1,4 @@
-"""Scores with 95 % intervals, of classes in the order in which to read them, and of predicted values.
+"""Scores with 95% intervals, of classes in the order in which to read them, and of predicted values.
 
 Shares of graphs (accuracy, recall, precision) have Wilson's interval. All others have percentiles of a
 bootstrap: the graphs are drawn with replacement, as many of each class as there are, `RESAMPLES` times from a
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-Z = 1.959963984540054  # of a 95 % interval
+Z = 1.959963984540054  # of a 95% interval
 RESAMPLES = 1000
 SEED = 0
 RARE = 0.3
@@ -47,7 +47,7 @@ _CELLS = 2_000_000
 
 
 def wilson(hits: int, n: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a share; unlike the usual one it is never empty at 0 and 1."""
+    """Return Wilson's 95% interval of a share; unlike the usual one it is never empty at 0 and 1."""
     if not n:
         return 0.0, 1.0
     share, z2 = hits / n, Z * Z
@@ -57,7 +57,7 @@ def wilson(hits: int, n: int) -> tuple[float, float]:
 
 
 def has_rare_class(counts: Sequence[tuple[Any, int]]) -> bool:
-    """Say whether the rarest class has less than 30 % of the training graphs, given labels and counts."""
+    """Say whether the rarest class has less than 30% of the training graphs, given labels and counts."""
     return min(count for _, count in counts) < RARE * sum(count for _, count in counts)
 
 
@@ -209,7 +209,7 @@ def score_lines(
         Returns the name of a class.
     """
     width = max(26, len(title) + 2)
-    between = f"{'95 % interval':>18}"
+    between = f"{'95% interval':>18}"
     yield f"{title:{width}}{'model':>8}{between}{'majority':>12}"
     for name in order_of(counts):
         words = NAMES[name]
@@ -264,7 +264,7 @@ def _intervals(
             vectorized=True,
             method="percentile",
             random_state=np.random.default_rng(SEED),
-        ).confidence_interval  # of 95 %
+        ).confidence_interval  # of 95%
     bounds = dict(zip(known, zip(low.tolist(), high.tolist(), strict=True), strict=True))
     return {
         name: _interval(name, found[name], *bounds[name], smallest) if name in bounds else None
@@ -423,7 +423,7 @@ def value_report(
 
 def value_score_lines(title: str, found: Mapping[str, Any], unit: str) -> Iterator[str]:
     """Give the scores of `value_report` as lines of text."""
-    yield f"{title}{f', in {unit}' if unit else ''} (95 % interval; always the training mean):"
+    yield f"{title}{f', in {unit}' if unit else ''} (95% interval; always the training mean):"
     for name, text in VALUE_NAMES.items():
         value, bounds = found["model"].get(name), found["model"]["intervals"].get(name)
         if value is None:

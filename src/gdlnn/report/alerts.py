@@ -217,7 +217,7 @@ def _called(data: GraphDataset, row: int) -> str:
 
 
 def _figures(counts: Counts | None) -> dict[str, Any] | None:
-    """Return counts with the precision and the odds ratio, each with its 95 % interval."""
+    """Return counts with the precision and the odds ratio, each with its 95% interval."""
     if counts is None:
         return None
     known = 0 < counts.matched < counts.n_own + counts.n_others  # else the ratio shows class sizes alone

@@ -18,7 +18,6 @@ from gdlnn.explain.words import (
     further_lines,
     nodes_word,
     reason_words,
-    spaced,
 )
 from gdlnn.report.performance import Counts
 
@@ -172,11 +171,11 @@ def graph_card(
         "prediction": explanation.prediction,
         "probability": explanation.probability,
         "probabilities": [round(float(value), 6) for value in proba],
-        "said": spaced(chance_text(explanation)),
+        "said": chance_text(explanation),
         "target": explanation.target,
         "threshold": explanation.threshold,
         "baseline": None if explanation.contributions is None else explanation.contributions.baseline,
-        "baseline_line": spaced(baseline_line(explanation)) or None,
+        "baseline_line": baseline_line(explanation) or None,
         "has_reason": explanation.has_reason,
         "further": further_lines(explanation),
         "programs": reason_cards(explanation),

@@ -129,7 +129,7 @@ class Counts(NamedTuple):
         return {"precision": self.own / self.matched, "precision_interval": list(interval)}
 
     def odds_ratio(self) -> tuple[float, float, float]:
-        """Return how much the odds of a match rise in the class, and the 95 % interval.
+        """Return how much the odds of a match rise in the class, and the 95% interval.
 
         Haldane and Anscombe's half is added to each of the four counts, so that a zero does no harm.
         """

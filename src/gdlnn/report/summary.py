@@ -63,14 +63,14 @@ def _good(report: Mapping[str, Any], graphs: str) -> str:
     for name in found["order"][:2]:
         value, bounds = found["scores"][name], found["scores"]["intervals"].get(name)
         if value is not None:
-            between = f" (95 % interval {bounds[0]:.2f} to {bounds[1]:.2f})" if bounds else ""
+            between = f" (95% interval {bounds[0]:.2f} to {bounds[1]:.2f})" if bounds else ""
             scores.append(f"{_NAMES[name]} is {value:.2f}{between}")
     majority = found["majority"]
     name = _names(report).get(majority["label"], str(majority["label"]))
     start = " and ".join(scores) or f"{found['n_right']} of {found['n']} are right"
     return (
-        f"{start[0].upper()}{start[1:]}. It is right in {percent(found['accuracy'])} of the {graphs}; always "
-        f"saying “{name}” would be right in {percent(majority['accuracy'])}."
+        f"{start[0].upper()}{start[1:]}. It is right in {found['accuracy']:.0%} of the {graphs}; always "
+        f"saying “{name}” would be right in {majority['accuracy']:.0%}."
     )
 
 
@@ -95,8 +95,8 @@ def _not_for(report: Mapping[str, Any], graphs: str) -> str:
     if outside is not None and outside["n"] < FEWEST_JUDGED:
         text += f": too few are here to judge it by ({outside['n']})"
     elif outside is not None and inside is not None:
-        right, others = percent(outside["accuracy"]), percent(inside["accuracy"])
-        text += f": of the {outside['n']} such here {right} were right, of those inside {others}"
+        right, others = outside["accuracy"], inside["accuracy"]
+        text += f": of the {outside['n']} such here {right:.0%} were right, of those inside {others:.0%}"
     text += "."
     weak = [
         item
@@ -104,11 +104,6 @@ def _not_for(report: Mapping[str, Any], graphs: str) -> str:
         if item["precision"] is not None and item["n"] and item["precision"] < 0.9
     ]
     for item in sorted(weak, key=lambda item: item["precision"])[:1]:
-        wrong = percent(1 - item["precision"])
-        text += f" Of the {graphs} that it calls “{names[item['label']]}”, {wrong} are not."
+        wrong = 1 - item["precision"]
+        text += f" Of the {graphs} that it calls “{names[item['label']]}”, {wrong:.0%} are not."
     return f"{text} A pattern that goes along with a class need not be its cause."
-
-
-def percent(share: float) -> str:
-    """Return a share in whole percent, the sign kept on its line."""
-    return f"{100 * share:.0f}\u00a0%"

@@ -10,7 +10,7 @@ function element(tag, attributes = {}, ...children) {
   made.append(...children.filter(child => child != null));
   return made;
 }
-const percent = value => `${(100 * value).toFixed(1)} %`;
+const percent = value => `${(100 * value).toFixed(1)}%`;
 // Two significant figures with a sign, as Python's `signed` writes them.
 function signed(value) {
   if (!value) return "0";

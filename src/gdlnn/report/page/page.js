@@ -16,7 +16,7 @@
     for (const id of ["pattern-class", "graph-class"]) byId(id).append(element("option", {value: i}, c.name));
   });
   const chosen = id => byId(id).value === "" ? null : report.classes[+byId(id).value].label;
-  const whole = value => `${(100 * value).toFixed(0)} %`;
+  const whole = value => `${(100 * value).toFixed(0)}%`;
 
   // One page of what is chosen; on paper there is no turning over, so all of it.
   const onPage = (some, page, size) => state.printing ? some : some.slice(page * size, (page + 1) * size);

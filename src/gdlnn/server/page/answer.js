@@ -57,7 +57,7 @@ function chances(found, model) {
 
 // Four significant figures, as Python's "%.4g" writes them.
 const rounded = number => String(Number(number.toPrecision(4)));
-const interval = prediction => `90 % interval ${rounded(prediction.lower)} to ${rounded(prediction.upper)}`;
+const interval = prediction => `90% interval ${rounded(prediction.lower)} to ${rounded(prediction.upper)}`;
 
 // What each of several models says of a graph; `pick` gets the label to explain.
 function profile(predictions, models, shown, pick) {
