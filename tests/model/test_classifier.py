@@ -16,7 +16,7 @@ from gdlnn import Feature, GDLNNClassifier, Graph, GraphDataset, Schema, load_mo
 from gdlnn.errors import ModelError
 from gdlnn.model.domain import DomainAnswer
 from gdlnn.model.inputs import training_and_validation
-from gdlnn.model.program_effects import strongest_programs
+from gdlnn.model.program_effects import SAME, strongest_programs
 from gdlnn.model.vocabulary import Mined
 from reference.models import classifier
 
@@ -152,11 +152,13 @@ def test_graphs_outside_what_was_learned_are_flagged(fitted: GDLNNClassifier) ->
 
 def test_the_strongest_programs_speak_for_their_class(fitted: GDLNNClassifier, motifs: GraphDataset) -> None:
     strong = strongest_programs(fitted, 3)
-    assert len(strong) == 3
-    assert strong[0].strength >= strong[1].strength >= strong[2].strength > 0
-    matched = fitted.programs_.supports.toarray()[:, strong[0].column] > 0
-    labels = np.asarray(motifs.y)[:40][matched]
-    assert (labels == strong[0].label).mean() > 0.5
+    supports = fitted.programs_.supports.toarray()[:, [one.column for one in strong]] > 0
+    weights = np.array([one.strength for one in strong]) * supports.std(axis=0)
+    assert weights[0] >= weights[1] >= weights[2] > 0
+    assert all(
+        (supports[:, 0] & other).sum() < SAME * (supports[:, 0] | other).sum() for other in supports.T[1:]
+    )
+    assert (np.asarray(motifs.y)[:40][supports[:, 0]] == strong[0].label).mean() > 0.5
 
 
 def test_validation_graphs_are_no_training_graphs(motifs: GraphDataset) -> None:

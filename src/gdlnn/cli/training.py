@@ -332,12 +332,12 @@ def _program_lines(model: GDLNNClassifier) -> list[str]:
     schema = model.schema_ or Schema()
     directed = model.programs_.info.directed
     shown = strongest_programs(model, STRONGEST_IN_FULL if is_verbose() else STRONGEST)
-    lines = [f"The strongest of {len(model.programs_)} programs:"]
-    for place, (_, mined, label, strength) in enumerate(shown, start=1):
+    lines = [f"The strongest of {len(model.programs_)} programs, and the points that one place of each adds:"]
+    for _, mined, label, strength in shown:
         words = mined.program.describe(model.schema_, directed=directed)
         lines.append(
-            f"{place:3}. for {schema.class_name(label)} ({strength:+.1%}, in {mined.n_matched} "
-            f"training graphs): {shortened(words, LONGEST)}"
+            f"{100 * strength:+.1f} for {schema.class_name(label)}, in {mined.n_matched} "
+            f"training graphs: {shortened(words, LONGEST)}"
         )
     return lines
 

@@ -64,8 +64,8 @@ def _strongest(model: Any) -> list[tuple[MinedProgram, Any, str]]:
 
     if isinstance(model, SelfExplaining):
         return model.strongest(MOST_PROGRAMS)
-    form = "+.1%" if hasattr(model, "classes_") else ".2f"
+    scale, form = (100, "{:+.1f} points") if hasattr(model, "classes_") else (1, f"{{:+.2f}} {model.unit}")
     return [
-        (mined, label, f"{strength:{form}}, in {mined.n_matched} training graphs")
+        (mined, label, f"{form.format(scale * strength).rstrip()}, in {mined.n_matched} training graphs")
         for _, mined, label, strength in strongest_programs(model, MOST_PROGRAMS)
     ]

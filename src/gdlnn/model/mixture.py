@@ -70,11 +70,7 @@ class ForestHead(Head):
     n_jobs: int | None = 1
 
     def fit(
-        self,
-        X: Any,
-        y: npt.ArrayLike,
-        row_weights: FloatArray | None = None,
-        n_quantities: int = 0,
+        self, X: Any, y: npt.ArrayLike, row_weights: FloatArray | None = None, n_quantities: int = 0
     ) -> Self:
         """Grow the trees on rows, dense or sparse; the last `n_quantities` columns are quantities."""
         with uninterrupted():
@@ -168,11 +164,7 @@ class MixtureHead(Head):
     n_jobs: int | None = 1
 
     def fit(
-        self,
-        X: Any,
-        y: npt.ArrayLike,
-        row_weights: FloatArray | None = None,
-        n_quantities: int = 0,
+        self, X: Any, y: npt.ArrayLike, row_weights: FloatArray | None = None, n_quantities: int = 0
     ) -> Self:
         """Fit both members to rows, dense or sparse; only the forest gets the last `n_quantities` columns."""
         X, codes = self.checked(X, y)

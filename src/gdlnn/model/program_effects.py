@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csc_array
 
 if TYPE_CHECKING:
     from gdlnn.mining import MinedProgram
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 SIDES = ("higher", "lower")
 """What a program of a regressor makes the value."""
+SAME = 0.6
+"""Share of matched training graphs that variants of one pattern have in common at least."""
 ROWS = 256
 """Number of rows predicted at a time."""
 
@@ -28,18 +31,35 @@ class StrongProgram(NamedTuple):
     strength: float
 
 
-def strongest_programs(model: GDLNNEstimator, n: int = 10) -> list[StrongProgram]:
-    """Return the programs that raise a probability most when one of them is added to the baseline.
+def ranked_programs(model: GDLNNEstimator) -> list[StrongProgram]:
+    """Return all programs, those first that change predictions most: by strength times spread.
 
-    Those of a regressor make its value higher or lower.
+    The spread is the deviation of their presence, so that a pattern of three graphs is not ahead of a common
+    one. Programs of a regressor make its value higher or lower.
     """
     effects, classes = _effects(model), getattr(model, "classes_", None)
     if classes is None:
         effects, classes = np.hstack([effects, -effects]), np.array(SIDES)
     best = effects.max(axis=1, initial=-np.inf)
-    order = np.argsort(-best, kind="stable")[:n].tolist()
+    share = np.array([mined.n_matched for mined in model.programs_]) / model.programs_.info.n_graphs
+    order = np.argsort(-best * np.sqrt(share * (1 - share)), kind="stable").tolist()
     labels = classes[effects.argmax(axis=1)] if len(effects) else []
     return [StrongProgram(i, model.programs_[i], labels[i], float(best[i])) for i in order]
+
+
+def strongest_programs(model: GDLNNEstimator, n: int = 10) -> list[StrongProgram]:
+    """Return the first of `ranked_programs`, one of those that match nearly the same training graphs."""
+    supports = csc_array(model.programs_.supports, dtype=np.int64)
+    chosen: list[StrongProgram] = []
+    for program in ranked_programs(model):
+        own = supports[:, [program.column]]
+        others = supports[:, [one.column for one in chosen]]
+        shared = (own.T @ others).toarray()
+        if not (shared >= SAME * (own.sum() + others.sum(axis=0) - shared)).any():
+            chosen.append(program)
+        if len(chosen) == n:
+            break
+    return chosen
 
 
 class GroupContribution(NamedTuple):

@@ -13,7 +13,7 @@ from gdlnn.errors import ExplanationError, require
 from gdlnn.explain.explanation import plain
 from gdlnn.io.frames import table_text
 from gdlnn.mining.program_set import support_keys
-from gdlnn.model.program_effects import sides, strongest_programs
+from gdlnn.model.program_effects import ranked_programs, sides
 from gdlnn.report.cards import shown_program
 from gdlnn.report.performance import Counts, checked_labels
 
@@ -162,7 +162,7 @@ def _groups(model: GDLNNClassifier, label: Any, min_support: int) -> list[Group]
     supports = support_keys(model.programs_.supports)
     place: dict[Any, int] = {}
     groups: list[Group] = []
-    for strong in strongest_programs(model, len(model.programs_)):
+    for strong in ranked_programs(model):
         item = strong.mined
         if strong.strength <= 0 or item.n_matched < min_support or label not in (None, plain(strong.label)):
             continue

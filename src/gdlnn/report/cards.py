@@ -19,6 +19,7 @@ from gdlnn.explain.words import (
     nodes_word,
     reason_words,
 )
+from gdlnn.model.program_effects import SAME
 from gdlnn.report.performance import Counts
 
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ BoolArray = npt.NDArray[np.bool_]
 MOST_LISTED = 250  # programs of a report; the page says how many there are in all
 LONGEST_SMARTS = 2000  # characters; nobody pastes more
 MOST_DRAWN_NODES = 24
-SAME = 0.6
-"""Share of matched training graphs that variants of one pattern have in common at least."""
 LEAST_PATTERN = 0.01
 """Share of the heaviest pattern's weight under which a pattern is left out."""
 
