@@ -304,13 +304,12 @@ def _deviation(values: Sequence[float | None]) -> float | None:
 
 def _contribution_lines(model: Any) -> list[str]:
     """Return what programs add: the whole table of a scorecard, of others the strongest."""
-    rows = group_contributions(model)
     whole = model.head == "scorecard"
-    n = len(rows) if whole else STRONGEST_IN_FULL if is_verbose() else STRONGEST
+    rows = group_contributions(model, None if whole else STRONGEST_IN_FULL if is_verbose() else STRONGEST)
     lines = [f"{len(rows)} programs, and what each of their places adds:"]
     if not whole:
-        lines = [f"The strongest of {len(rows)} programs, and what one place of each adds:"]
-    for row in rows[:n]:
+        lines = [f"The strongest of {len(model.programs_)} programs, and what one place of each adds:"]
+    for row in rows:
         adds = f"{row.adds:+.2f} {model.unit}".rstrip()
         lines.append(f"{adds}, in {row.n_graphs} training graphs: {shortened(row.words, LONGEST)}")
     return [*lines, *([f"constant: {model.head_.intercept_:+.2f}"] if whole else [])]

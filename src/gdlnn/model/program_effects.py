@@ -71,22 +71,21 @@ class GroupContribution(NamedTuple):
     n_graphs: int
 
 
-def group_contributions(model: GDLNNRegressor) -> list[GroupContribution]:
-    """Return what one place of each program adds to the baseline, the largest contribution first.
+def group_contributions(model: GDLNNRegressor, n: int | None = None) -> list[GroupContribution]:
+    """Return what one place of each program adds to the baseline; with `n` of the strongest programs alone.
 
     With the head "linear" or "scorecard" each place adds the same: this table and the constant are the model.
     """
-    effects = _effects(model)[:, 0]
     directed = model.programs_.info.directed
     return [
         GroupContribution(
-            column,
-            model.programs_[column].program.describe(model.schema_, directed=directed),
-            float(effects[column]),
-            model.programs_[column].n_matched,
+            one.column,
+            one.mined.program.describe(model.schema_, directed=directed),
+            one.strength if one.label == SIDES[0] else -one.strength,
+            one.mined.n_matched,
         )
-        for column in np.argsort(-np.abs(effects), kind="stable").tolist()
-        if effects[column]
+        for one in (ranked_programs(model) if n is None else strongest_programs(model, n))
+        if one.strength
     ]
 
 

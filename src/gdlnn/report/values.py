@@ -43,7 +43,7 @@ def value_report_parts(
 
     domains = by_domain(truth, table, lambda values, some: scored(values, some)["model"])
     directed, schema = model.programs_.info.directed, model.schema_
-    rows = group_contributions(model)
+    rows = group_contributions(model, None if model.head == "scorecard" else MOST_CONTRIBUTIONS)
     return {
         "format": FORMAT,
         "target": str(table.classes[0]),
@@ -57,7 +57,7 @@ def value_report_parts(
                     model.programs_[row.column].program, schema, directed, model.programs_[row.column].example
                 ),
             }
-            for row in rows[:MOST_CONTRIBUTIONS]
+            for row in rows
         ],
         "graphs": [
             {**shown_graph(one), "measured": value}
