@@ -91,7 +91,7 @@ def explain(
     """
     started = time.perf_counter()
     if random_state < 0:
-        raise ExplanationError(f"seed: expected a whole number of at least 0, got {random_state}")
+        raise ExplanationError(f"random_state: expected a whole number of at least 0, got {random_state}")
     if not hasattr(model, "represent"):
         kind = type(model).__name__
         raise ExplanationError(f"model: expected a fitted GDLNNClassifier, got a {kind}")
