@@ -206,48 +206,51 @@ def whole_batches(graphs: list[Data], device: torch.device) -> list[Data]:
 class ShuffledBatches:
     """Batches of graphs in a new order each time, gathered from tensors that stay on the device.
 
-    Putting together a batch from a list of graphs takes longer than a step of a small network.
+    Putting together a batch from a list of graphs takes longer than a step of a small network. All batches of
+    an epoch are laid out at once, since each transfer to a GPU waits for the step before it.
     """
 
     def __init__(self, graphs: list[Data], seed: int, device: torch.device) -> None:
         self.size = min(MAX_BATCH, max(32, -(-len(graphs) // 8)))  # about eight steps an epoch
         self.order = torch.Generator().manual_seed(seed)
         self.all = Batch.from_data_list(graphs).to(device)
-        self.n_nodes = torch.tensor([graph.num_nodes for graph in graphs])
-        self.n_edges = torch.tensor([graph.num_edges for graph in graphs])
+        self.counts = torch.tensor([[graph.num_nodes, graph.num_edges] for graph in graphs])
 
     def __iter__(self) -> Iterator[Data]:
-        order = torch.randperm(len(self.n_nodes), generator=self.order)
-        for chosen in torch.split(order, self.size):
-            if len(chosen) > 1:  # batch normalization cannot learn from one row
-                yield self._gathered(chosen)
+        order = torch.randperm(len(self.counts), generator=self.order)
+        ends = torch.nn.functional.pad(self.counts[order].cumsum(0), (0, 0, 1, 0)).tolist()
+        nodes, edges = self.counts.to(self.all.x.device).unbind(1)
+        order = order.to(nodes.device)
+        node, graph_of_node, shift = _positions(nodes, order, ends[-1][0])
+        edge, graph_of_edge, _ = _positions(edges, order, ends[-1][1])
+        ends_of_edge = self.all.edge_index[:, edge] + shift[graph_of_edge]
+        for start in range(0, len(order), self.size):
+            stop = min(start + self.size, len(order))
+            if stop - start == 1:  # batch normalization cannot learn from one row
+                continue
+            (first_node, first_edge), (last_node, last_edge) = ends[start], ends[stop]
+            own = edge[first_edge:last_edge]
+            yield Batch(
+                x=self.all.x[node[first_node:last_node]],
+                edge_index=ends_of_edge[:, first_edge:last_edge] - first_node,
+                edge_attr=None if self.all.edge_attr is None else self.all.edge_attr[own],
+                batch=graph_of_node[first_node:last_node] - start,
+                y=self.all.y[order[start:stop]],
+                _num_graphs=stop - start,
+            )
 
-    def _gathered(self, chosen: torch.Tensor) -> Data:
-        device = self.all.x.device
-        nodes, graph_of_node, first_node = _positions(self.n_nodes, chosen)
-        edges, graph_of_edge, _ = _positions(self.n_edges, chosen)
-        shift = (first_node[0] - first_node[1])[graph_of_edge].to(device)
-        nodes, edges = nodes.to(device), edges.to(device)
-        attributes = None if self.all.edge_attr is None else self.all.edge_attr[edges]
-        return Batch(
-            x=self.all.x[nodes],
-            edge_index=self.all.edge_index[:, edges] + shift,
-            edge_attr=attributes,
-            batch=graph_of_node.to(device),
-            y=self.all.y[chosen.to(device)],
-            _num_graphs=len(chosen),
-        )
 
+def _positions(
+    counts: torch.Tensor, order: torch.Tensor, total: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return where the nodes or edges of graphs in another order were, their graphs, and the shift of each.
 
-def _positions(counts: torch.Tensor, chosen: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return where the nodes or edges of the chosen graphs are, their graphs, and their first ones.
-
-    The last are two rows: counted in the batch, and among all.
+    `total` is the sum of the counts, which a GPU would have to be asked for.
     """
-    own = counts[chosen]
-    first = torch.stack([own.cumsum(0) - own, (counts.cumsum(0) - counts)[chosen]])
-    graph = torch.repeat_interleave(torch.arange(len(chosen)), own)
-    return torch.arange(len(graph)) + (first[1] - first[0])[graph], graph, first
+    own = counts[order]
+    shift = own.cumsum(0) - own - (counts.cumsum(0) - counts)[order]
+    graph = torch.repeat_interleave(own, output_size=total)
+    return torch.arange(total, device=counts.device) - shift[graph], graph, shift
 
 
 # --- classifiers ------------------------------------------------------------------------------------------
