@@ -27,7 +27,6 @@ NOTE = (
     "Differences are paired over splits, with 95% intervals of the corrected resampled t-test; * where "
     "p < 0.05 after Holm's correction within the dataset."
 )
-OLD = "Rows that name a version, and figures with †, are of version 0.2; those not kept are from its pages."
 _PAPER = ("MUTAG", "Mutagenicity", "BBBP", "BACE", "ENZYMES", "PROTEINS", "PTC_MR", "NCI1", "BA-2Motifs")
 _PAPER_ROWS = {
     "MLP": "93.0±10.3 80.1±1.6 83.4±3.4 81.3±3.1 54.3±6.9 71.7±2.5 49.4±9.1 77.8±1.2 99.8±0.5",
@@ -44,27 +43,25 @@ PAPER_ACCURACY: dict[str, dict[str, str]] = {
 """The paper's table of accuracies, 95% intervals over five runs, on splits it does not publish for all."""
 
 
-def write_accuracy(
-    out: Path | str, cells: Sequence[Result], protocol: Protocol, kept: Sequence[Result] = ()
-) -> str:
+def write_accuracy(out: Path | str, cells: Sequence[Result], protocol: Protocol) -> str:
     """Write ``accuracy-PROTOCOL.md`` and ``.csv`` of the cells there are; return the tables.
 
-    ROC-AUC and log loss are those of datasets with two classes. `kept` are means of an earlier version.
+    ROC-AUC and log loss are those of datasets with two classes.
     """
     cells = [cell for cell in cells if cell["protocol"] == protocol]
-    kept = [line for line in kept if line["protocol"] == protocol]
     if not cells:
         return "There are no cells yet.\n"
     frame = frame_of(cells)
     two = frame[frame.groupby("dataset")["n_classes"].transform("max") <= 2]
-    accuracies = metric_table(frame, "accuracy", protocol == "paper", kept)
-    sections = {"Accuracy": [accuracies, OLD if kept else "", rank_words(frame)]}
+    accuracies = metric_table(frame, "accuracy", protocol == "paper")
+    sections = {"Accuracy": [accuracies, rank_words(frame)]}
     for metric in ("roc_auc", "log_loss"):
         if two[metric].notna().any():
-            sections[f"{TITLES[metric]}, two classes"] = [metric_table(two, metric, kept=kept)]
+            sections[f"{TITLES[metric]}, two classes"] = [metric_table(two, metric)]
     sections["Paired comparison"] = comparison(frame)
     sections["What could not be run"] = [failures(frame)]
-    return write_results(out, f"accuracy-{protocol}", cells, page(sections), summary_of(frame))
+    numbers = with_differences(frame, rivals_in(frame), ["accuracy"])
+    return write_results(out, f"accuracy-{protocol}", cells, page(sections), numbers)
 
 
 def write_ablation(out: Path | str, cells: Sequence[Result], protocol: Protocol) -> str:
@@ -88,7 +85,18 @@ def write_differences(out: Path | str, name: str, title: str, cells: Sequence[Re
     }
     sections["What could not be run"] = [failures(frame)]
     text = f"The first row is the default, the others are differences to it. {NOTE}\n\n{page(sections)}"
-    return write_results(out, name, cells, text, summary_of(frame))
+    return write_results(out, name, cells, text, with_differences(frame, others, DIFFERENCE_METRICS))
+
+
+def with_differences(frame: pd.DataFrame, others: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
+    """Return the means of all rows, with the differences of some rows to GDLNN and their p after Holm."""
+    table = summary_of(frame)
+    for metric in metrics:
+        name, found = f"{metric}_minus_{OURS}", compare(frame, OURS, others, metric).reset_index()
+        found = found.assign(difference=-found["difference"].astype(float)).drop(columns="p")
+        titles = {"difference": name, "half": f"{name}_half", "corrected": f"{name}_p"}
+        table = table.merge(found.rename(columns=titles), how="left")
+    return table
 
 
 def rows_of(frame: pd.DataFrame) -> list[str]:
@@ -96,12 +104,11 @@ def rows_of(frame: pd.DataFrame) -> list[str]:
     return rows_in(frame["row"], (*METHODS, *VARIANTS))
 
 
-def metric_table(frame: pd.DataFrame, metric: str, paper: bool = False, kept: Sequence[Result] = ()) -> str:
+def metric_table(frame: pd.DataFrame, metric: str, paper: bool = False) -> str:
     """Return methods × datasets of one metric; with `paper`, the paper's rows below.
 
     Where a method has fewer splits than others, their number follows in brackets. The best is in bold, among
-    those with all splits. `kept` means fill what has no cells, with †; a method without any cells has a row
-    of them.
+    those with all splits.
     """
     datasets = datasets_in(frame["dataset"])
     fine = frame[(frame["status"] == "ok") & frame[metric].notna()]
@@ -109,20 +116,10 @@ def metric_table(frame: pd.DataFrame, metric: str, paper: bool = False, kept: Se
     means, n_splits = groups[metric].mean().round(4), groups["split"].nunique()
     full = means[n_splits == n_splits.groupby("dataset").transform("max")].groupby("dataset")
     best = full.min() if metric == "log_loss" else full.max()
-    known = set(fine["row"])
-    old = {
-        (line["row"] if line["row"] in known else f"{line['row']}@{line['version']}", line["dataset"]): line
-        for line in kept
-        if line["metric"] == metric and (line["dataset"], line["row"]) not in means
-    }
     rows = []
-    for row in rows_in([*frame["row"], *(row for row, _ in old)], (*METHODS, *VARIANTS)):
+    for row in rows_of(frame):
         shown = [row_title(row)]
         for dataset in datasets:
-            if (row, dataset) in old:
-                text = _kept_metric(old[row, dataset], metric, int(n_splits[dataset].max()))
-                shown.append(f"{text} †" if row in known else text)
-                continue
             text = shown_metric(frame, dataset, row, metric)
             if (dataset, row) in means:
                 if n_splits[dataset, row] < n_splits[dataset].max():
@@ -152,14 +149,6 @@ def shown_metric(frame: pd.DataFrame, dataset: str, row: str, metric: str) -> st
     return text if half is None else f"{text} ± {factor * half:.{digits}f}"
 
 
-def _kept_metric(line: Result, metric: str, most: int) -> str:
-    """Return a kept mean as `metric_table` shows those of cells."""
-    factor, digits = _scale(metric)
-    text = f"{factor * line['mean']:.{digits}f}"
-    text += f" ± {factor * line['half']:.{digits}f}" if line["half"] is not None else ""
-    return f"{text} ({line['splits']})" if line["splits"] < most else text
-
-
 def _scale(metric: str) -> tuple[int, int]:
     """Return the factor and the number of digits with which a metric is shown."""
     return (1, 3) if metric == "log_loss" else (100, 1)
@@ -184,26 +173,34 @@ def rank_words(frame: pd.DataFrame) -> str:
     return f"Mean ranks over the splits that all of these have: {listed}." if ranks else ""
 
 
+def rivals_in(frame: pd.DataFrame) -> list[str]:
+    """Return the rows of the methods that GDLNN is compared with: of several, that of most configurations."""
+    found = [[row for row in rows_of(frame) if method_of(row) == name][-1:] for name in RIVALS]
+    return [row for rows in found for row in rows]
+
+
 def comparison(frame: pd.DataFrame) -> list[str]:
     """Return GDLNN's differences to its rivals, in points of accuracy."""
-    every = rows_of(frame)
-    # Of several rows of a method the one with the most configurations counts.
-    rivals = [[row for row in every if method_of(row) == name][-1:] for name in RIVALS]
-    others = [row for found in rivals for row in found]
+    others = rivals_in(frame)
     if not len(compare(frame, OURS, others)):
         return []
     words = f"{row_title(OURS)}, and each of the others less it, in points of accuracy. {NOTE}"
-    return [words, difference_table(frame, OURS, others, "accuracy")]
+    return [words, difference_table(frame, OURS, others, "accuracy", f" − {row_title(OURS)}")]
 
 
-def difference_table(frame: pd.DataFrame, first: str, others: Sequence[str], metric: str) -> str:
-    """Return the metric of one row, and the others' differences to it on each dataset and in the mean."""
+def difference_table(
+    frame: pd.DataFrame, first: str, others: Sequence[str], metric: str, end: str = ""
+) -> str:
+    """Return the metric of one row, and the others' differences to it on each dataset and in the mean.
+
+    `end` is added to the others' titles.
+    """
     datasets = datasets_in(frame["dataset"])
     found = compare(frame, first, others, metric)
     rows = [[row_title(first), *(shown_metric(frame, d, first, metric) for d in datasets), ""]]
     factor, digits = _scale(metric)
     for other in others:
-        row, differences = [row_title(other)], []
+        row, differences = [f"{row_title(other)}{end}"], []
         for dataset in datasets:
             if (dataset, other) not in found.index:
                 # Without a pair there is no difference, and an accuracy would read as one.

@@ -1,7 +1,7 @@
 """Kept cells: `python -m repro keep FILE` sorts cells into repro/results and makes all tables there again.
 
-A file there is named by study and version. Tables of the present version have its own cells, of earlier
-versions those of methods that give the same since, GDLNN's default, and figures whose cells were not kept.
+A file there is named by study and version. Tables of the present version have its own cells, and of earlier
+versions those of methods that give the same since and of GDLNN's default.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from repro.cells import Result
 
 FOLDER = Path(__file__).parent / "results"
-STUDIES = ("accuracy", "ablation", "regression", "chemprop", "rules", "explain", "cost", "stability", "trial")
-"""Kinds of cells that are kept; trials are scores of configurations on validation sets."""
+STUDIES = ("accuracy", "ablation", "regression", "chemprop", "rules", "explain", "cost", "stability")
+"""Kinds of cells that are kept."""
 UNCHANGED = ("majority", "wl", "wl-oa", "ecfp-rf", "pooled-rf", "pl4xgl", "gdlnn-paper")
 """Methods that give what they gave in version 0.2."""
 LEFT_OUT = ("key", "truth", "predicted", "traceback")
@@ -55,8 +55,7 @@ def sort_cells(files: Sequence[Path], out: Path = FOLDER) -> Counter[str]:
             if cell["status"] not in ("ok", "late"):
                 counts[f"not kept, {cell['status']}"] += 1
             elif cell["study"] in STUDIES:
-                stem = "trials" if cell["study"] == "trial" else cell["study"]
-                name = f"{stem}-{short(cell['versions']['gdlnn'])}.jsonl"
+                name = f"{cell['study']}-{short(cell['versions']['gdlnn'])}.jsonl"
                 if name not in kept:
                     kept[name] = {place(one): one for one in read_lines(out / name)}
                 kept[name][place(cell)] = shortened(cell)
@@ -68,10 +67,9 @@ def sort_cells(files: Sequence[Path], out: Path = FOLDER) -> Counter[str]:
 
 
 def place(cell: Result) -> str:
-    """Return what a cell is of. A cell with another configuration takes its place, unless it is a trial."""
+    """Return what a cell is of. A cell with another configuration takes its place."""
     names = ("dataset", "method", "protocol", "split", "seed", "n_configurations")
-    known: list[Any] = [cell.get(name) for name in names] + [list(cell.get("rows", ()))]
-    return json.dumps([*known, cell["configuration"] if cell["study"] == "trial" else {}], sort_keys=True)
+    return json.dumps([*(cell.get(name) for name in names), list(cell.get("rows", ()))])
 
 
 def shortened(cell: Result) -> Result:
@@ -117,10 +115,9 @@ def write_tables(out: Path = FOLDER) -> None:
     from repro.rules import write_rules
     from repro.stability import write_stability
 
-    figures = [line for file in sorted(out.glob("kept-*.jsonl")) for line in read_lines(file)]
     accuracy, chemprop = kept_cells("accuracy", out), kept_cells("chemprop", out)
     for protocol in ("repeated", "paper"):
-        write_accuracy(out, accuracy, protocol, figures)
+        write_accuracy(out, accuracy, protocol)
     if ablation := kept_cells("ablation", out):
         write_ablation(out, [*ablation, *accuracy], "repeated")
     of_numbers = [*kept_cells("regression", out), *(cell for cell in chemprop if cell["dataset"] in TARGETS)]

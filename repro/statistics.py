@@ -103,7 +103,8 @@ def frame_of(cells: Sequence[Result]) -> pd.DataFrame:
         seconds = {"seconds": cell.get("seconds")}
         rows.append({"row": row, **known, **seconds, **cell.get("metrics", {}), **times, **sizes})
     frame = pd.DataFrame(rows)
-    return frame.reindex(columns=[*frame.columns, *(name for name in TITLES if name not in frame)])
+    expected = (*TITLES, "n_train", "n_test")  # missing where every cell failed
+    return frame.reindex(columns=[*frame.columns, *(name for name in expected if name not in frame)])
 
 
 def summary_of(frame: pd.DataFrame, metrics: Sequence[str] = tuple(TITLES)) -> pd.DataFrame:

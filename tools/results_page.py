@@ -6,7 +6,8 @@
 
 A page names a table by a comment: the file in repro/results, the heading above the table, the rows (`all`, or
 names separated by semicolons, where a star stands for any end), and `means` to leave out intervals. Two
-headings give two figures a cell. Sentences with figures are named as in `results_words`.
+headings give two figures a cell; after `//` come rows of another table. Sentences with figures are named
+as in `results_words`.
 
     <!-- table: accuracy-repeated.md / ROC-AUC + Log loss / GDLNN; WL-OA / means -->
     <!-- end -->
@@ -83,26 +84,31 @@ def chosen_rows(file: Path, heading: str, names: str, means: bool) -> list[list[
 
 
 def shown(wanted: str) -> str:
-    """Return the table that a comment asks for."""
-    file, headings, names, *more = (part.strip() for part in wanted.split(" / "))
+    """Return the table that a comment asks for, without spaces that only the source would show."""
+    (head, *rows), *later = map(rows_wanted, wanted.split(" // "))
+    rows += [row[: len(head)] for _, *more in later for row in more]
+    return "\n".join(f"|{'|'.join(row)}|" for row in (head, ["---"] * len(head), *rows))
+
+
+def rows_wanted(source: str) -> list[list[str]]:
+    """Return the head and the rows of a table that a comment asks for."""
+    file, headings, names, *more = (part.strip() for part in source.split(" / "))
     tables = [
         chosen_rows(RESULTS / file, heading.strip(), names, "means" in more)
         for heading in headings.split("+")
     ]
-    rows = [
+    return [
         [
             first[0][0],
             *(", ".join(dict.fromkeys(cells)) for cells in zip(*(row[1:] for row in first), strict=True)),
         ]
         for first in zip(*tables, strict=True)
     ]
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]])
 
 
-def sentence(name: str) -> str:
-    """Return a sentence with figures; a minus is not a hyphen."""
-    return re.sub(r"(?<!\w)-(?=\d)", "−", WORDS[name]())
+def with_minus(text: str) -> str:
+    """Return a text with minus signs in place of the hyphens before numbers."""
+    return re.sub(r"(?<!\w)-(?=\d)", "−", text)
 
 
 def filled(text: str) -> str:
@@ -113,7 +119,7 @@ def filled(text: str) -> str:
 
     def replaced(found: re.Match[str]) -> str:
         try:
-            new = shown(found["wanted"]) if found["kind"] == "table" else sentence(found["wanted"])
+            new = with_minus(shown(found["wanted"]) if found["kind"] == "table" else WORDS[found["wanted"]]())
         except FileNotFoundError:
             return found[0]
         return f"{found[1]}{new}{NEW_LINE if found[1].endswith(NEW_LINE) else ''}{found[5]}"

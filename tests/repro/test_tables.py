@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -18,6 +19,7 @@ from repro.accuracy_tables import (
 )
 from repro.statistics import (
     compare,
+    corrected_interval,
     corrected_t_test,
     frame_of,
     holm,
@@ -156,7 +158,7 @@ def test_p_values_are_corrected_within_a_dataset() -> None:
     assert factors == pytest.approx({("MUTAG", "gin"): 2, ("MUTAG", "wl-oa"): 2, ("BBBP", "gin"): 1})
 
 
-def test_rivals_are_named_in_advance_and_tuned_where_they_were() -> None:
+def test_rivals_are_named_in_advance_and_tuned_where_they_were(tmp_path: Path) -> None:
     several: list[dict[str, Any]] = [
         *({"method": name} for name in ("gdlnn", "gin", "wl", "wl-oa")),
         {"method": "gdlnn", "version": "0.2.0"},
@@ -166,19 +168,26 @@ def test_rivals_are_named_in_advance_and_tuned_where_they_were() -> None:
     frame = frame_of(cells)
     _, table = comparison(frame)
     assert [line.split(" | ")[0] for line in table.splitlines()[2:]] == [
-        *("| GDLNN", "| WL-OA", "| GIN (6 configurations)")
+        *("| GDLNN", "| WL-OA − GDLNN", "| GIN (6 configurations) − GDLNN")
     ]
     assert "| GDLNN (version 0.2) | **66.7 ± 0.0** |" in metric_table(frame, "accuracy")
+    cells[0] |= {"metrics": {**cells[0]["metrics"], "accuracy": 1.0}}
+    write_accuracy(tmp_path, cells, "paper")
+    numbers = pd.read_csv(tmp_path / "accuracy-paper.csv", comment="#").set_index("row")
+    found = numbers["accuracy_minus_gdlnn"].dropna().to_dict()
+    assert found == pytest.approx({"wl-oa": -1 / 6, "gin:6": -1 / 6}, abs=1e-5)
+    half = corrected_interval([1 / 3, 0], 80, 3)
+    assert numbers.loc["wl-oa", "accuracy_minus_gdlnn_half"] == pytest.approx(half, abs=1e-4)
 
 
-def test_kept_means_are_shown_until_there_are_cells() -> None:
-    kept = {"version": "0.2", "dataset": "MUTAG", "row": "gin:6", "metric": "accuracy", "mean": 0.84}
-    kept |= {"half": 0.111, "splits": 1}
-    cells = [cell("wl", [1, 1, 0], split=f"random-{i}") for i in range(2)]
-    table = metric_table(frame_of(cells), "accuracy", kept=[kept])
-    assert table.splitlines()[2] == "| GIN (6 configurations, version 0.2) | 84.0 ± 11.1 (1) |"
-    more = frame_of([*cells, cell("gin", [1, 0], n_configurations=6)])
-    assert "version" not in metric_table(more, "accuracy", kept=[kept])
+def test_a_study_whose_cells_all_failed_says_why(tmp_path: Path) -> None:
+    lost = {"status": "failed", "reason": "DataError: no such folder"}
+    cells = [{**cell(name, [1]), **lost} for name in ("gdlnn", "wl-oa")]
+    cells = [
+        {name: value for name, value in one.items() if name not in ("sizes", "metrics")} for one in cells
+    ]
+    text = write_accuracy(tmp_path, cells, "paper")
+    assert "- GDLNN on MUTAG: DataError: no such folder" in text
 
 
 def test_other_heads_and_an_earlier_version_have_no_rank() -> None:
