@@ -108,18 +108,8 @@ def test_a_method_has_a_row_for_each_number_of_configurations(
 
 
 def test_a_command_is_written_without_what_only_concerns_this_machine() -> None:
-    words = [
-        "accuracy",
-        "--jobs",
-        "2",
-        "--out",
-        "here",
-        "--protocol",
-        "repeated",
-        "--data",
-        "there",
-        "--tables-only",
-    ]
+    words = ["accuracy", "--jobs", "2", "--out", "here", "--protocol", "repeated"]
+    words += ["--data", "there", "--tables-only"]
     assert command_line(words) == "python -m repro accuracy --protocol repeated"
 
 
