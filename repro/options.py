@@ -26,7 +26,8 @@ Protocols = Annotated[
 ]
 Out = Annotated[Path, typer.Option("--out", help="Folder for the results; a stopped study resumes from it.")]
 Jobs = Annotated[
-    int | None, typer.Option("--jobs", min=1, help="Number of processes; by default one per CPU core.")
+    int | None,
+    typer.Option("--jobs", min=1, help="Number of processes; one per CPU core unless a default is shown."),
 ]
 Runs = Annotated[int, typer.Option("--runs", min=1, help="Number of seeds per split, or of repeated splits.")]
 Data = Annotated[
