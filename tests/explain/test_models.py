@@ -9,12 +9,7 @@ import pytest
 
 from gdlnn import GDLNNClassifier, Graph, GraphDataset
 from gdlnn.errors import ExplanationError, ModelError
-from gdlnn.explain import (
-    Explanation,
-    counterfactual,
-    explain,
-    explain_model,
-)
+from gdlnn.explain import Explanation, counterfactual, explain, explain_model
 from gdlnn.model.threshold import Decision
 from reference.explain_models import motif_data, motif_model, motif_pl4xgl
 

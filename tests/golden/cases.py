@@ -15,15 +15,7 @@ from unittest.mock import patch
 import numpy as np
 import torch
 
-from gdlnn import (
-    Feature,
-    GDLNNClassifier,
-    Graph,
-    GraphDataset,
-    Schema,
-    load_dataset,
-    load_smiles,
-)
+from gdlnn import Feature, GDLNNClassifier, Graph, GraphDataset, Schema, load_dataset, load_smiles
 from gdlnn.explain import counterfactual, explain, explain_model
 from gdlnn.model import MixtureHead
 from gdlnn.report.alerts import alerts_json, find_alerts

@@ -11,12 +11,7 @@ import pytest
 import gdlnn
 from gdlnn import Feature, Program, Schema
 from gdlnn.errors import GraphError
-from gdlnn.graphs.interop import (
-    from_networkx,
-    from_networkx_dataset,
-    from_tables,
-    to_networkx,
-)
+from gdlnn.graphs.interop import from_networkx, from_networkx_dataset, from_tables, to_networkx
 
 NODES: dict[str, list[Any]] = {
     "graph": ["a", "a", "a", "b", "b"],

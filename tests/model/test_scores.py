@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from gdlnn.model.scores import (
-    NAMES,
-    _statistics,
-    _times_drawn,
-    score_intervals,
-    wilson,
-)
+from gdlnn.model.scores import NAMES, _statistics, _times_drawn, score_intervals, wilson
 
 
 def drawn(n: int, n_classes: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

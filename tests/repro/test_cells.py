@@ -11,15 +11,7 @@ from typing import Any
 
 import pytest
 
-from repro.cells import (
-    RunConfig,
-    Study,
-    Task,
-    append_cell,
-    read_cells,
-    run_cell,
-    versions,
-)
+from repro.cells import RunConfig, Study, Task, append_cell, read_cells, run_cell, versions
 from repro.keep import kept_cells, short, sort_cells
 
 ROOT = Path(__file__).parents[2]

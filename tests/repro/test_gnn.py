@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+import torch
 from sklearn.base import clone
+from torch_geometric.data import Batch
 
 from gdlnn import Feature, Graph, GraphDataset, Schema, make_ba_2motifs
 from repro.baselines.encoding import FeatureEncoder, to_data
@@ -12,6 +14,7 @@ from repro.baselines.gnn import (
     GINClassifier,
     GNNClassifier,
     PoolingMLPClassifier,
+    ShuffledBatches,
 )
 
 ALL = (GCNClassifier, GINClassifier, GATClassifier, PoolingMLPClassifier)
@@ -63,6 +66,20 @@ def test_data_hold_each_graph_as_it_is(directed: bool) -> None:
     found = list(map(tuple, data.edge_index.T.tolist()))
     assert len(found) == len(expected)  # a self-loop is there once
     assert dict(zip(found, data.edge_attr.tolist(), strict=True)) == expected
+
+
+def test_batches_of_an_epoch_hold_every_graph_once() -> None:
+    data = random_graphs(70, 4).graphs
+    encoder = FeatureEncoder().fit(data, SCHEMA)
+    graphs = [to_data(graph, encoder, number) for number, graph in enumerate(data)]
+    found = list(ShuffledBatches(graphs, 0, torch.device("cpu")))
+    assert [batch.num_graphs for batch in found] == [32, 32, 6]
+    assert sorted(number for batch in found for number in batch.y.tolist()) == list(range(70))
+    for batch in found:
+        expected = Batch.from_data_list([graphs[number] for number in batch.y.tolist()])
+        assert all(
+            torch.equal(batch[name], expected[name]) for name in ("x", "edge_index", "edge_attr", "batch")
+        )
 
 
 @pytest.mark.parametrize("model", ALL)

@@ -9,9 +9,7 @@ from sklearn.base import clone
 
 from gdlnn import Graph, GraphDataset, make_ba_2motifs
 from gdlnn.graphs.molecules import graph_molecule, molecule_graph, molecule_schema
-from repro.baselines.base import (
-    fingerprints,
-)
+from repro.baselines.base import fingerprints
 from repro.baselines.kernels import WLClassifier, WLOAClassifier
 
 SMILES = [

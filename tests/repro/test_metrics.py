@@ -3,11 +3,7 @@
 import numpy as np
 import pytest
 
-from repro.metrics import (
-    jaccard,
-    jaccard_at_size,
-    overlap,
-)
+from repro.metrics import jaccard, jaccard_at_size, overlap
 
 
 def test_ground_truth_by_hand() -> None:

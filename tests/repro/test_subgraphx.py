@@ -12,13 +12,7 @@ import torch
 from gdlnn import Graph, GraphDataset, make_ba_2motifs
 from repro.baselines.gnn import GINClassifier, GNNClassifier
 from repro.baselines.node_explainers import CoalitionValues
-from repro.baselines.subgraphx import (
-    Neighbors,
-    ShapleySampler,
-    SubgraphTree,
-    SubgraphX,
-    mask_of,
-)
+from repro.baselines.subgraphx import Neighbors, ShapleySampler, SubgraphTree, SubgraphX, mask_of
 from repro.metrics import jaccard
 
 Parts = tuple[GraphDataset, GraphDataset, GraphDataset]
