@@ -303,7 +303,7 @@ def cost() -> str:
     table = numbers("cost").set_index(["method", "dataset"])
     own = table.loc[OURS]
     words = [
-        f"{what} takes {factor * own[name].min():.3g} to {factor * own[name].max():.3g} {unit}"
+        f"{what} takes {factor * own[name].min():.2g} to {factor * own[name].max():.2g} {unit}"
         for what, name, factor, unit in (
             ("training", "fit_cpu", 1, "seconds"),
             ("the prediction of one graph", "predict_cpu", 1000, "milliseconds"),
