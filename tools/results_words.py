@@ -153,7 +153,7 @@ def _ahead_truth() -> str:
     words = list(table.index[table["rival"] > table["gdlnn"]])
     if not words:
         return ""
-    return f"**Known truths**: GIN's best explainer finds more of {listed(words)}."
+    return f"**Known truths**: GIN's best explainer finds more of the truth on the rules {listed(words)}."
 
 
 def _ahead_sparse() -> str:
