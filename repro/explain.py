@@ -107,19 +107,31 @@ def cells_together(cells: Iterable[Result]) -> dict[tuple[str, str], list[Result
     }
 
 
+def shared_graphs(together: dict[tuple[str, str], list[Result]]) -> dict[str, set[int]]:
+    """Return by dataset the rows of the graphs that all of its explainers explained, if any."""
+    found: dict[str, list[set[int]]] = defaultdict(list)
+    for (dataset, _), several in together.items():
+        if rows := {graph["row"] for cell in several for graph in cell.get("graphs", ())}:
+            found[dataset].append(rows)
+    return {dataset: set.intersection(*rows) for dataset, rows in found.items()}
+
+
 def points_of(cells: Iterable[Result]) -> pd.DataFrame:
-    """Return the points of all curves by dataset, explainer and setting, as means over graphs.
+    """Return the points of all curves by dataset, explainer and setting, as means over the shared graphs.
 
     `docs/techniques.md` has the formulas. ``fidelity_masked`` is that of a network's explanations
     when the other nodes stay, with features of zero. ``found`` is the share with a Jaccard index of at least
     0.5 among the graphs that the model gets right. ``median_share`` is the median over graphs of the share of
     nodes in the explanation.
     """
+    together = cells_together(cells)
+    shared = shared_graphs(together)
     rows = [
         {"dataset": dataset, "method": method, "setting": point["setting"], **_measured(graph, point)}
-        for (dataset, method), several in cells_together(cells).items()
+        for (dataset, method), several in together.items()
         for cell in several
         for graph in cell.get("graphs", ())
+        if graph["row"] in shared[dataset]
         for point in graph["points"]
     ]
     columns = ["dataset", "method", "setting", *_measured(NO_GRAPH, NO_POINT)]
@@ -253,7 +265,7 @@ def verdict(curves: dict[tuple[str, str], pd.DataFrame], own: str, masked: bool)
     return " ".join([f"{pair}, difference averaged over fidelities: {ahead}", *lists])
 
 
-GRAPHS = "Test graphs that were explained, and the model's accuracy on them."
+GRAPHS = "Test graphs that were explained, and the model's accuracy on those that all methods explained."
 REASONS = (
     "Explanations as they are shown: share of graphs with a reason, reasons for and against the class, and "
     "the median share of nodes that are highlighted."

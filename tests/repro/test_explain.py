@@ -88,14 +88,14 @@ def test_every_explainer_leaves_cells_that_are_not_repeated(filled: Path) -> Non
 
 
 def test_points_are_those_counted_by_hand() -> None:
-    def graph(truth: int, predicted: int, part: int, rest: int, n_nodes: int, **more: Any) -> dict[str, Any]:
+    def graph(row: int, truth: int, predicted: int, part: int, rest: int, n_nodes: int, **more: Any) -> Any:
         point = {"setting": 1, "nodes": list(range(n_nodes)), "predicted_part": part, "predicted_rest": rest,
                  "truth": more}  # fmt: skip
-        return {"truth": truth, "predicted": predicted, "n_nodes": 4, "points": [point]}
+        return {"row": row, "truth": truth, "predicted": predicted, "n_nodes": 4, "points": [point]}
 
-    cell = {"dataset": "D", "method": "pl4xgl", "configuration": {}, "seed": 0, "fingerprint": "", "rows": [],
-            "graphs": [graph(1, 1, 1, 0, 2, jaccard=0.6), graph(1, 1, 0, 1, 0),
-                       graph(0, 1, 0, 1, 4, jaccard=0.9)]}  # fmt: skip
+    cell: Any = {"dataset": "D", "method": "pl4xgl", "configuration": {}, "seed": 0, "fingerprint": "",
+            "rows": [], "graphs": [graph(0, 1, 1, 1, 0, 2, jaccard=0.6), graph(1, 1, 1, 0, 1, 0),
+                                   graph(2, 0, 1, 0, 1, 4, jaccard=0.9)]}  # fmt: skip
     point = explain.points_of([cell]).loc["D", "pl4xgl", 1]
     assert point["accuracy"] == pytest.approx(2 / 3)
     assert point["sparsity"] == pytest.approx((0.5 + 1 + 0) / 3)
@@ -107,6 +107,8 @@ def test_points_are_those_counted_by_hand() -> None:
     assert point["found"] == 1.0  # of the graphs that the model gets right
     assert point["median_share"] == 0.5
     assert np.isnan(point["has_reason"])
+    fewer = {**cell, "method": "subgraphx", "graphs": cell["graphs"][1:]}
+    assert explain.points_of([cell, fewer])["n_graphs"].tolist() == [2, 2]  # those that both explained
 
 
 def test_graphs_that_run_out_of_time_are_counted(
