@@ -4,8 +4,8 @@
 
     python tools/results_page.py
 
-A page names a table by a comment: the file in repro/results, the heading above the table, the rows (`all`, or
-names separated by semicolons, where a star stands for any end), and `means` to leave out intervals. Two
+A page names a table by a comment: the file in repro/results, the heading above the table, the rows
+(names separated by semicolons, where a star stands for anything), and `means` to leave out intervals. Two
 headings give two figures a cell; after `//` come rows of another table. Sentences with figures are named
 as in `results_words`.
 
@@ -18,35 +18,16 @@ What stands between the two comments is replaced.
 
 from __future__ import annotations
 
+import fnmatch
 import re
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-from results_words import RESULTS, WORDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from results_words import ROOT, WORDS, lines_below
 
 NEW_LINE = "\n"
-ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "docs" / "results.md"]
 MARK = re.compile(
     r"(<!-- (?P<kind>table|words): (?P<wanted>[^\n]*?) -->\n?)(?P<old>.*?)(<!-- end -->)", re.DOTALL
 )
-
-
-def table_of(file: Path, heading: str) -> list[str]:
-    """Return the lines of the first table below a heading."""
-    _, found, text = file.read_text(encoding="utf-8").partition(f"### {heading}\n")
-    rows = re.search(r"(?:^\|.*\n)+", text, re.MULTILINE)
-    if not found or rows is None:
-        raise SystemExit(f"{file.name}: expected a table below '### {heading}', got none")
-    return rows[0].splitlines()
-
-
-def cells_of(line: str) -> list[str]:
-    """Return the cells of a line of a table."""
-    return [cell.strip() for cell in line.strip().strip("|").split(" | ")]
 
 
 def means_of(rows: list[list[str]], smallest: bool) -> list[list[str]]:
@@ -64,22 +45,15 @@ def means_of(rows: list[list[str]], smallest: bool) -> list[list[str]]:
     return plain
 
 
-def matching(name: str, rows: Iterable[str]) -> list[str]:
-    """Return the rows of a name; a star at its end stands for anything."""
-    start, star, end = name.rpartition("*")
-    return [row for row in rows if row == name or (star and not end and row.startswith(start))]
-
-
-def chosen_rows(file: Path, heading: str, names: str, means: bool) -> list[list[str]]:
+def chosen_rows(name: str, heading: str, names: str, means: bool) -> list[list[str]]:
     """Return the head of a table and the rows that are wanted, as cells."""
-    head, _, *rows = map(cells_of, table_of(file, heading))
+    head, *rows = lines_below(name, heading)
     by_name = {row[0]: row for row in rows}
-    patterns = ["*"] if names == "all" else [name.strip() for name in names.split(";")]
-    found = {name: matching(name, by_name) for name in patterns}
-    if missing := [name for name, rows in found.items() if not rows]:
-        raise SystemExit(f"{file.name}: expected the rows {patterns}, got a table without {missing}")
-    wanted = [row for rows in found.values() for row in rows]
-    chosen = [by_name[name] for name in wanted]
+    patterns = [name.strip() for name in names.split(";")]
+    found = {pattern: fnmatch.filter(by_name, pattern) for pattern in patterns}
+    if missing := [pattern for pattern, rows in found.items() if not rows]:
+        raise SystemExit(f"{name}.md: expected the rows {patterns}, got a table without {missing}")
+    chosen = [by_name[row] for rows in found.values() for row in rows]
     return [head, *(means_of(chosen, heading.startswith("Log loss")) if means else chosen)]
 
 
@@ -94,7 +68,7 @@ def rows_wanted(source: str) -> list[list[str]]:
     """Return the head and the rows of a table that a comment asks for."""
     file, headings, names, *more = (part.strip() for part in source.split(" / "))
     tables = [
-        chosen_rows(RESULTS / file, heading.strip(), names, "means" in more)
+        chosen_rows(file.removesuffix(".md"), heading.strip(), names, "means" in more)
         for heading in headings.split("+")
     ]
     return [
@@ -106,23 +80,17 @@ def rows_wanted(source: str) -> list[list[str]]:
     ]
 
 
-def with_minus(text: str) -> str:
-    """Return a text with minus signs in place of the hyphens before numbers."""
-    return re.sub(r"(?<!\w)-(?=\d)", "−", text)
+def for_readers(text: str) -> str:
+    """Return a text with minus signs in place of the hyphens before numbers, and "tuned" for how."""
+    return re.sub(r"\(\d+ configurations\)", "(tuned)", re.sub(r"(?<!\w)-(?=\d)", "−", text))
 
 
 def filled(text: str) -> str:
-    """Return a page with the tables and sentences that it names.
-
-    What is of a study that has not been run stays as it is.
-    """
+    """Return a page with the tables and sentences that it names."""
 
     def replaced(found: re.Match[str]) -> str:
-        try:
-            new = with_minus(shown(found["wanted"]) if found["kind"] == "table" else WORDS[found["wanted"]]())
-        except FileNotFoundError:
-            return found[0]
-        return f"{found[1]}{new}{NEW_LINE if found[1].endswith(NEW_LINE) else ''}{found[5]}"
+        new = shown(found["wanted"]) if found["kind"] == "table" else WORDS[found["wanted"]]()
+        return f"{found[1]}{for_readers(new)}{NEW_LINE if found[1].endswith(NEW_LINE) else ''}{found[5]}"
 
     return MARK.sub(replaced, text)
 

@@ -140,9 +140,6 @@ def test_tables_are_those_of_the_studies(page: Path) -> None:
 def test_means_of_fewer_splits_are_not_the_best() -> None:
     rows = [["GIN (6)", "**84.0 ± 1.0**"], ["GIN (6, version 0.2)", "99.0 ± 1.0 (5)"]]
     assert results_page.means_of(rows, smallest=False) == [[rows[0][0], "**84.0**"], [rows[1][0], "99.0 (5)"]]
-    names = [row[0] for row in rows]
-    assert results_page.matching("GIN (6*", names) == names
-    assert results_page.matching("GIN (6)", names) == names[:1]
 
 
 @pytest.mark.long
