@@ -128,7 +128,7 @@ def write_chemprop(out: Path | str, cells: Sequence[Result]) -> str:
     """Write ``chemprop.md`` and ``.csv``; return the table."""
     table = scores_table(cells)
     used = ", ".join(sorted({cell["chemprop"] for cell in cells if cell["status"] == "ok"}))
-    words = f"chemprop {used}, default settings. Where a GPU was shared, its seconds are too long."
+    words = f"chemprop {used}, default settings. Seconds are wall time."
     text = page({"chemprop": [words, frame_markdown(table)]})
     return write_results(out, "chemprop", cells, text, table)
 
