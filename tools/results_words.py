@@ -135,7 +135,7 @@ def _ahead_paper() -> str:
     short = published["GDLNN in the paper"] - table[row_title("gdlnn-paper")].loc[published.index]
     places = [f"{dataset} ({gap:.1f} points)" for dataset, gap in short.items() if round(gap, 1) > 0]
     words.append(f"GDLNN in the paper is above our run of its recipe on {listed(places)}")
-    return f"**Accuracy under the paper's protocol**: {'; '.join(words)}." if words else ""
+    return f"**Accuracy under the paper's protocol**: {'; '.join(words)}."
 
 
 def _ahead_chemprop() -> str:
